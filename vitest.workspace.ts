@@ -1,0 +1,14 @@
+import { defineConfig, mergeConfig } from "vitest/config"
+import shared from "./vitest.shared.ts"
+
+const project = (name: string, root: string) => mergeConfig(shared, { root, test: { name } })
+
+export default defineConfig({
+  test: {
+    projects: [
+      project("setpoint", "packages/setpoint"),
+      project("@setpoint/testing", "packages/testing"),
+      project("@setpoint/sql", "packages/sql")
+    ]
+  }
+})
