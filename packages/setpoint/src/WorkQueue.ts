@@ -248,7 +248,7 @@ export interface Options<K, R = string, E = unknown> {
   readonly group?: Group<K, R, E> | undefined
   /** How many keys it gives in a turn, a whole number from 1. Default 1. */
   readonly weight?: number | undefined
-  /** How many of its keys may run at once, from 1. Default: no bound. */
+  /** How many of its keys may run at once; 0: none until {@link setConcurrency} says more. Default: no bound. */
   readonly concurrency?: number | undefined
   /** The delays of {@link fail}. Default `RateLimiter.standard`: 5 millis doubling to 5 minutes. */
   readonly retry?: RateLimiter.Policy<E> | undefined
@@ -293,8 +293,8 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
     state: yield* Ref.make(Rules.make(settings)),
     drained: yield* Deferred.make<boolean>(),
     isAlone: options.group === undefined,
-    weight: yield* atLeastOne("weight", options.weight ?? 1),
-    concurrency: yield* atLeastOne("concurrency", options.concurrency ?? Infinity),
+    weight: yield* wholeFrom(1, "weight", options.weight ?? 1),
+    concurrency: yield* wholeFrom(0, "concurrency", options.concurrency ?? Infinity),
     turn: 0,
     line: undefined,
     previous: undefined,
@@ -315,7 +315,7 @@ const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E
     requeue: options.requeue ?? RateLimiter.standard,
     random: () => random.nextDoubleUnsafe(),
     ageAfterMillis: yield* positiveMillis("ageAfter", options.ageAfter ?? 10_000),
-    maxReasons: yield* atLeastOne("maxReasons", options.maxReasons ?? 8),
+    maxReasons: yield* wholeFrom(1, "maxReasons", options.maxReasons ?? 8),
     sameReason: options.sameReason ?? Object.is,
     debounce: windowMillis === undefined ? undefined : {
       windowMillis,
@@ -329,10 +329,10 @@ const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E
 const invalid = (field: string, expected: string, actual: unknown) =>
   Effect.fail(new RateLimiter.InvalidOptions({ field: `WorkQueue.${field}`, expected, actual: String(actual) }))
 
-const atLeastOne = (field: string, value: number) =>
-  value >= 1 && (Number.isInteger(value) || value === Infinity)
+const wholeFrom = (least: number, field: string, value: number) =>
+  value >= least && (Number.isInteger(value) || value === Infinity)
     ? Effect.succeed(value)
-    : invalid(field, "a whole number of at least 1", value)
+    : invalid(field, `a whole number of at least ${least}`, value)
 
 const millisOf = (input: Duration.Input): number =>
   typeof input === "number"
@@ -782,7 +782,8 @@ export const forget = <K, R, E>(self: WorkQueue<K, R, E>, key: K): Effect.Effect
 // Changes at run time
 
 /**
- * Changes how many keys of a queue may run at once. Fewer than run now end no pass: none begins until enough have ended.
+ * Changes how many keys of a queue may run at once; 0 pauses it. Fewer than run now end no pass: none begins until enough
+ * have ended.
  *
  * @since 0.1.0
  * @category configuration
@@ -791,7 +792,7 @@ export const setConcurrency = <K, R, E>(
   self: WorkQueue<K, R, E>,
   concurrency: number
 ): Effect.Effect<void, RateLimiter.InvalidOptions> =>
-  Effect.map(atLeastOne("concurrency", concurrency), () => {
+  Effect.map(wholeFrom(0, "concurrency", concurrency), () => {
     self.concurrency = concurrency
     const state = stateOf(self)
     settle(self, state, Rules.depth(state))
@@ -807,7 +808,7 @@ export const setWeight = <K, R, E>(
   self: WorkQueue<K, R, E>,
   weight: number
 ): Effect.Effect<void, RateLimiter.InvalidOptions> =>
-  Effect.map(atLeastOne("weight", weight), () => {
+  Effect.map(wholeFrom(1, "weight", weight), () => {
     self.weight = weight
   })
 

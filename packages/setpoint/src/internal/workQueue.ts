@@ -369,7 +369,8 @@ const firstInLine = <K, R, E>(state: State<K, R, E>, now: number): Entry<K, R, E
     const risen = head.lane === 0 ? 0 : lanesRisen(state, head, now)
     const lane = head.lane - risen
     const came = risen === 0 ? head.since : head.since + risen * state.settings.ageAfterMillis
-    if (lane > firstLane || (lane === firstLane && came >= firstCame)) continue
+    // Who rose to a lane at one instant was there before who was added at it.
+    if (lane > firstLane || (lane === firstLane && came > firstCame)) continue
     first = head
     firstLane = lane
     firstCame = came
@@ -607,7 +608,7 @@ export interface Probe<K, R> {
 }
 
 const nextOf = <K, R, E>(entry: Entry<K, R, E>, now: number): Probe<K, R>["next"] => {
-  if (entry.place === "Ready") return undefined
+  if (entry.place === "Ready" || entry.again) return undefined
   const due = entry.place === "Running" ? Math.min(entry.delayDue, entry.settle?.due ?? Infinity) : entry.due
   if (due === Infinity || (entry.place === "Idle" && entry.heapIndex < 0)) return undefined
   const inMillis = Math.max(0, due - now)
