@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -953,6 +953,7 @@ describe("WorkQueue", () => {
         assert.isFalse(yield* WorkQueue.add(yield* WorkQueue.make({ group }), "a"))
       }))
 
+    const ends = { close: WorkQueue.close, shutdown: WorkQueue.shutdown, drain: WorkQueue.drain }
     for (const how of ["close", "shutdown", "drain"] as const) {
       it.effect(`[Q8] [C001] fifty producers and ten workers end empty with ${how}, and nothing added after it comes`, () =>
         Effect.gen(function*() {
@@ -976,7 +977,7 @@ describe("WorkQueue", () => {
               discard: true
             }
           )
-          yield* WorkQueue[how](queue)
+          yield* ends[how](queue)
           yield* WorkQueue.add(queue, "added after the end")
           yield* Fiber.joinAll(pool)
           assert.isFalse(seen.has("added after the end"))
@@ -1001,7 +1002,7 @@ describe("WorkQueue", () => {
             }))
           for (let i = 0; i < 50; i++) yield* WorkQueue.add(queue, `${i}`)
           yield* Deferred.await(allTwice)
-          yield* WorkQueue[how](queue)
+          yield* ends[how](queue)
           yield* Fiber.joinAll(pool)
           assert.isTrue([...passes.values()].every((n) => n === 2))
         }))
