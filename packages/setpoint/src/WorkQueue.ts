@@ -70,6 +70,7 @@ import type * as Tracer from "effect/Tracer"
 import * as FairPool from "./internal/fairPool.ts"
 import * as Histogram from "./internal/histogram.ts"
 import * as Line from "./internal/line.ts"
+import { millisOf } from "./internal/millis.ts"
 import * as Rules from "./internal/workQueue.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 
@@ -334,11 +335,6 @@ const wholeFrom = (least: number, field: string, value: number) =>
     ? Effect.succeed(value)
     : invalid(field, `a whole number of at least ${least}`, value)
 
-const millisOf = (input: Duration.Input): number =>
-  typeof input === "number"
-    ? input
-    : Option.match(Duration.fromInput(input), { onNone: () => Number.NaN, onSome: Duration.toMillis })
-
 const positiveMillis = (field: string, input: Duration.Input) => {
   const millis = millisOf(input)
   return millis > 0 ? Effect.succeed(millis) : invalid(field, "a duration above zero", input)
@@ -388,15 +384,15 @@ const arm = <K, R, E>(group: Group<K, R, E>, due: number): void => {
 const sleepAndRelease = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (group.timer.until === Infinity) return Effect.void
-    const millis = Math.ceil(group.timer.until - group.now())
+    const now = group.now()
+    const millis = Math.ceil(group.timer.until - now)
     if (millis > 0) return Effect.flatMap(group.timer.sleep(millis), () => sleepAndRelease(group))
-    releaseAll(group)
+    releaseAll(group, now)
     return sleepAndRelease(group)
   })
 
 /** What is due becomes ready in all queues; the timer is left set for the earliest time that remains. */
-const releaseAll = <K, R, E>(group: Group<K, R, E>): void => {
-  const now = group.now()
+const releaseAll = <K, R, E>(group: Group<K, R, E>, now: number): void => {
   let until = Infinity
   for (const queue of group.members) {
     const state = stateOf(queue)
@@ -550,11 +546,12 @@ export interface Taken<in out K, in out R = string, in out E = unknown> {
  * @category taking
  */
 export const takeAnyUnsafe = <K, R, E>(group: Group<K, R, E>): Taken<K, R, E> | undefined => {
-  if (group.timer.until < Infinity && group.timer.until <= group.now()) releaseAll(group)
+  const now = group.now()
+  if (group.timer.until <= now) releaseAll(group, now)
   const queue = group.ring.head
   if (queue === undefined) return undefined
   const state = stateOf(queue)
-  const ticket = Rules.take(state, group.now())
+  const ticket = Rules.take(state, now)
   if (ticket === undefined) throw new Error(`Q5 is broken: ${queue.name} stood in the ring with no key ready`)
   FairPool.gave(group.ring, queue, canGive(queue, state))
   return { queue, ticket }

@@ -378,9 +378,8 @@ const firstInLine = <K, R, E>(state: State<K, R, E>, now: number): Entry<K, R, E
   return first
 }
 
-/** Takes the first key in line, which runs from now on. */
+/** Takes the first key in line, which runs from now on. What is due was released before, so that all takers hear of it. */
 export const take = <K, R, E>(state: State<K, R, E>, now: number): Ticket<K, R, E> | undefined => {
-  if (earliestDue(state) <= now) releaseDue(state, now)
   const entry = firstInLine(state, now)
   if (entry === undefined) return undefined
   const memory = entry.memory
