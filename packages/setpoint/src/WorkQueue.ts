@@ -575,8 +575,8 @@ const takeMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Ef
     const wait = Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
       Effect.sync(() => {
         group.idle--
-        // It may have gone with its hint in hand: another taker gets one.
-        if (Exit.isFailure(exit)) wake(group, 1)
+        // It may have gone with a hint in hand, or on its way to one: another taker gets a new one.
+        if (Exit.isFailure(exit) && group.idle > 0) Queue.offerUnsafe(group.hints, undefined)
       }))
     return Effect.flatMap(wait, () => takeMasked(group, restore))
   })
@@ -871,6 +871,15 @@ export const drain = Effect.fn("WorkQueue.drain")(function*<K, R, E>(
 })
 
 // Reading
+
+/**
+ * The queues of a group that may still give keys.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const members = <K, R, E>(group: Group<K, R, E>): Effect.Effect<ReadonlyArray<WorkQueue<K, R, E>>> =>
+  Effect.sync(() => [...group.members])
 
 /**
  * What is known of a key now; none, when the queue keeps nothing of it (Q9).

@@ -170,6 +170,14 @@ describe("WorkQueue", () => {
         }))
     }
 
+    it.effect("[F11] an equal delayed add is dropped: the key keeps its place among those of its time", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        for (const key of ["a", "b", "a"]) yield* WorkQueue.addAfter(queue, key, "1 second")
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* rounds(queue), ["a", "b"])
+      }))
+
     it.effect("[Q4] [C015] [C131] [C049] delayed keys come in order of their times, not of their adds", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>()
@@ -522,6 +530,7 @@ describe("WorkQueue", () => {
         const ticket = yield* WorkQueue.take(queue)
         assert.deepStrictEqual(ticket.reasons, ["recheck"])
         assert.strictEqual(ticket.failures, 2)
+        assert.isUndefined(ticket.retryDueMillis, "no retry is due any more")
         assert.strictEqual(ticket.lane, 2)
       }))
 
@@ -577,6 +586,17 @@ describe("WorkQueue", () => {
         yield* WorkQueue.forget(queue, "a")
         assert.isTrue(Option.isNone(yield* WorkQueue.probe(queue, "a")))
         yield* WorkQueue.forget(queue, "never heard of")
+      }))
+
+    it.effect("[Q8] what an idle key remembers is dropped by a close", () =>
+      Effect.gen(function*() {
+        const queue = yield* failing("10 millis", "1 hour")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.fail(queue, yield* WorkQueue.take(queue), "broken")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.finish(queue, yield* WorkQueue.take(queue), { failures: "keep" })
+        yield* WorkQueue.close(queue)
+        assert.isTrue(Option.isNone(yield* WorkQueue.probe(queue, "a")))
       }))
   })
 
@@ -642,6 +662,20 @@ describe("WorkQueue", () => {
         assert.strictEqual((yield* probe(queue, "a")).place, "Held")
         yield* TestClock.adjust("2 seconds")
         assert.isTrue((yield* WorkQueue.take(queue)).gateExpired)
+      }))
+
+    it.effect("[E10] a gate whose time passed while its key ran, and nothing followed, is not told to a later pass", () =>
+      Effect.gen(function*() {
+        const queue = yield* failing("1 second", "1 minute")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.fail(queue, yield* WorkQueue.take(queue), "broken")
+        yield* WorkQueue.add(queue, "a")
+        const ticket = yield* WorkQueue.take(queue)
+        yield* WorkQueue.closeGate(queue, "a", "1 second")
+        yield* TestClock.adjust("2 seconds")
+        yield* WorkQueue.finish(queue, ticket, { failures: "keep" })
+        yield* WorkQueue.add(queue, "a")
+        assert.isFalse((yield* WorkQueue.take(queue)).gateExpired)
       }))
 
     it.effect("[Q7] a closed gate of an idle key keeps its entry until it opens", () =>
@@ -803,6 +837,18 @@ describe("WorkQueue", () => {
         yield* WorkQueue.addAfter(late, "z", "1 second")
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* Fiber.join(taker)).ticket.key, "z")
+      }))
+
+    it.effect("[Q7] a queue that has ended is no member of its group any more", () =>
+      Effect.gen(function*() {
+        const group = yield* WorkQueue.makeGroup<string>()
+        const queue = yield* WorkQueue.make({ group })
+        yield* WorkQueue.add(queue, "a")
+        const { ticket } = yield* WorkQueue.takeAny(group)
+        yield* WorkQueue.close(queue)
+        assert.deepStrictEqual(yield* WorkQueue.members(group), [queue])
+        yield* WorkQueue.finish(queue, ticket)
+        assert.deepStrictEqual(yield* WorkQueue.members(group), [])
       }))
 
     it.effect("[Q5] a queue that shares its workers cannot be taken from alone", () =>

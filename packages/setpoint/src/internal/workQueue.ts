@@ -24,6 +24,7 @@ export type Place = "Idle" | "Ready" | "Running" | "Waiting" | "Held"
 
 /** What a key remembers from pass to pass: dropped when a pass ends well. */
 interface Memory<E> {
+  /** In a row. A key that failed last has no requeues, one that was requeued last no failures. */
   failures: number
   requeues: number
   /** When the retry is due that the last failure asked for, even where an add came first; -Infinity for none. */
@@ -467,7 +468,6 @@ export const finish = <K, R, E>(
 ): void => {
   const entry = endPass(state, ticket, now)
   if (failures === "forget" || entry.memory?.failures === 0) entry.memory = undefined
-  else if (entry.memory !== undefined) forgetRequeues(entry.memory)
   follow(state, entry, next, now)
 }
 
