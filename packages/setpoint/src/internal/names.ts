@@ -38,7 +38,7 @@ const quote = (text: string): string =>
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A DNS-1123 subdomain of at most 253 characters: the name of an object, an API group. */
-export const subdomain = judge({
+export const checkSubdomain = judge({
   max: 253,
   form: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
   allowed: /^[-.a-z0-9]$/,
@@ -46,7 +46,7 @@ export const subdomain = judge({
 })
 
 /** A DNS-1123 label of at most 63 characters: a namespace. */
-export const label = judge({
+export const checkLabel = judge({
   max: 63,
   form: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
   allowed: /^[-a-z0-9]$/,
@@ -54,7 +54,7 @@ export const label = judge({
 })
 
 /** A DNS-1035 label of at most 63 characters: the name of a Service, a version, a plural. */
-export const label1035 = judge({
+export const checkLabel1035 = judge({
   max: 63,
   form: /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
   allowed: /^[-a-z0-9]$/,
@@ -65,7 +65,7 @@ export const label1035 = judge({
  * A name that is safe as one segment of a path: what the RBAC kinds allow, whose names look like `system:node`.
  * Narrower than Kubernetes in one point: only printable ASCII, at most 253 characters.
  */
-export const pathSegment = (value: string): Verdict =>
+export const checkPathSegment = (value: string): Verdict =>
   value === "." || value === ".." ? `must not be ${quote(value)}, which a path cannot hold` : pathSegmentForm(value)
 
 const pathSegmentForm = judge({
@@ -80,7 +80,7 @@ const suffixLength = 5
 const maxGenerated = 63
 
 /** A prefix for generated names, judged by a name that it would make: so it may end in `-`. */
-export const generateName = (prefix: string, name: (value: string) => Verdict = subdomain): Verdict =>
+export const checkGenerateName = (prefix: string, name: (value: string) => Verdict = checkSubdomain): Verdict =>
   name(prefix === "" ? prefix : generatedName(prefix, () => 0))
 
 /**
@@ -105,26 +105,26 @@ const qualifiedPart = judge({
 })
 
 /** A key of a label, or a finalizer: a name of at most 63 characters, after an optional DNS prefix and `/`. */
-export const qualifiedName = (value: string): Verdict => {
+export const checkQualifiedName = (value: string): Verdict => {
   const slash = value.indexOf("/")
   const prefix = slash < 0 ? undefined : value.slice(0, slash)
   const name = value.slice(slash + 1)
   if (name.includes("/")) return `must have at most one "/", as in "example.dev/name"`
-  const ofPrefix = prefix === undefined ? undefined : subdomain(prefix)
+  const ofPrefix = prefix === undefined ? undefined : checkSubdomain(prefix)
   if (ofPrefix !== undefined) return `has a prefix before "/" that ${ofPrefix}`
   const ofName = qualifiedPart(name)
   return ofName === undefined || prefix === undefined ? ofName : `has a name after "/" that ${ofName}`
 }
 
 /** A value of a label: empty, or a name of at most 63 characters. */
-export const labelValue = (value: string): Verdict => value === "" ? undefined : qualifiedPart(value)
+export const checkLabelValue = (value: string): Verdict => value === "" ? undefined : qualifiedPart(value)
 
 /** All labels of an object; the first that is wrong is named. */
-export const labels = (record: { readonly [key: string]: string }): Verdict => {
+export const checkLabels = (record: { readonly [key: string]: string }): Verdict => {
   for (const key of Object.keys(record)) {
-    const ofKey = qualifiedName(key)
+    const ofKey = checkQualifiedName(key)
     if (ofKey !== undefined) return `has the key ${quote(key)}, which ${ofKey}`
-    const ofValue = labelValue(record[key])
+    const ofValue = checkLabelValue(record[key])
     if (ofValue !== undefined) return `has a value at ${quote(key)} that ${ofValue}`
   }
   return undefined
@@ -134,10 +134,10 @@ export const labels = (record: { readonly [key: string]: string }): Verdict => {
 export const maxAnnotationBytes = 256 * 1024
 
 /** All annotations of an object: keys as of labels, in any case; values are free, but all together are bounded. */
-export const annotations = (record: { readonly [key: string]: string }): Verdict => {
+export const checkAnnotations = (record: { readonly [key: string]: string }): Verdict => {
   let bytes = 0
   for (const key of Object.keys(record)) {
-    const ofKey = qualifiedName(key.toLowerCase())
+    const ofKey = checkQualifiedName(key.toLowerCase())
     if (ofKey !== undefined) return `has the key ${quote(key)}, which ${ofKey}`
     bytes += utf8Length(key) + utf8Length(record[key])
   }
@@ -161,16 +161,16 @@ const utf8Length = (text: string): number => {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** An API group: `""` is the core group, all others are DNS subdomains such as `example.dev`. */
-export const group = (value: string): Verdict => value === "" ? undefined : subdomain(value)
+export const checkGroup = (value: string): Verdict => value === "" ? undefined : checkSubdomain(value)
 
 /** The name of a version, such as `v1` or `v1beta2`. */
-export const version = label1035
+export const checkVersion = checkLabel1035
 
 /** The plural of a kind, as it stands in a path: `websites`. */
-export const plural = label1035
+export const checkPlural = checkLabel1035
 
 /** The name of a kind, such as `Website`. */
-export const kind = judge({
+export const checkKind = judge({
   max: 63,
   form: /^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$/,
   allowed: /^[-A-Za-z0-9]$/,
@@ -181,7 +181,7 @@ export const kind = judge({
  * The plural that Kubernetes guesses for a kind (`meta.UnsafeGuessKindToResource`). It knows no English: `Gateway`
  * gives `gatewaies`, so such a kind says its plural itself.
  */
-export const guessPlural = (kind: string): string => {
+export const pluralOf = (kind: string): string => {
   const singular = kind.toLowerCase()
   if (singular === "" || singular.endsWith("endpoints")) return singular
   if (singular.endsWith("s")) return `${singular}es`
