@@ -64,6 +64,7 @@ const write = (examples: ReadonlyArray<Example>): void => {
     compilerOptions: {
       rootDir: "../..",
       composite: false,
+      declarationMap: false,
       incremental: false,
       noUnusedLocals: false,
       noUnusedParameters: false,

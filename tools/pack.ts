@@ -15,6 +15,9 @@ const modulesOf = (of: Package): ReadonlyArray<string> => [
     .filter((name) => !name.includes("/") && name !== "index").map((name) => `${of.name}/${name}`)
 ]
 
+const internalsOf = (of: Package): ReadonlyArray<string> =>
+  filesUnder(`${of.dir}/src/internal`, ".ts").map(({ path }) => `${of.name}${path.slice(`${of.dir}/src`.length, -3)}`)
+
 const identifier = (specifier: string): string => specifier.replace(/[^A-Za-z0-9]+/g, "_")
 
 /** Imports each module for its types and for its values. */
@@ -28,6 +31,15 @@ ${values.join(",\n")}
 console.log(modules.length + " modules imported")
 `
 }
+
+/** What is internal cannot be reached: each import must fail. */
+const reachInternals = (of: ReadonlyArray<Package>): string => `
+const internals = ${JSON.stringify(of.flatMap(internalsOf))}
+for (const name of internals) {
+  const reached = await import(name).then(() => true, () => false)
+  if (reached) throw new Error(name + " can be imported from outside. Its package's exports must say null.")
+}
+`
 
 const tsconfig = {
   compilerOptions: {
@@ -58,7 +70,7 @@ const writeProject = (folder: string, packed: ReadonlyArray<Package>, tarballs: 
     `overrides:\n${overrides}allowBuilds:\n  esbuild: false\n  msgpackr-extract: false\n`
   )
   Fs.writeFileSync(Path.join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
-  Fs.writeFileSync(Path.join(folder, "modules.ts"), importAll(packed.flatMap(modulesOf)))
+  Fs.writeFileSync(Path.join(folder, "modules.ts"), importAll(packed.flatMap(modulesOf)) + reachInternals(packed))
 }
 
 /** A step that fails ends the check: what follows could only fail for the same reason. */
@@ -67,6 +79,12 @@ class Failed extends Error {}
 const must = (what: string, ran: { readonly code: number; readonly output: string }): string => {
   if (ran.code !== 0) throw new Failed(`${what} failed:\n${ran.output}`)
   return ran.output
+}
+
+/** Output of a module that is no more would else be packed. */
+const removeOutput = (of: Package): void => {
+  Fs.rmSync(Path.join(root, of.dir, "dist"), { recursive: true, force: true })
+  Fs.rmSync(Path.join(root, of.dir, "tsconfig.tsbuildinfo"), { force: true })
 }
 
 const packInto = (folder: string, of: Package): string => {
@@ -81,6 +99,7 @@ const main = (): void => {
   const published = packages().filter((of) => !of.isPrivate)
   const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "setpoint-outside-"))
   try {
+    for (const of of published) removeOutput(of)
     must("pnpm build", runPnpm(["run", "build"]))
     const tarballs = Object.fromEntries(published.map((of) => [of.name, packInto(folder, of)]))
     writeProject(folder, published, tarballs)

@@ -26,7 +26,7 @@ export interface Judged extends Line {
 const hasState = (titles: ReadonlyArray<Title>, id: string, ...states: ReadonlyArray<Title["state"]>): boolean =>
   titles.some((title) => title.ids.includes(id) && states.includes(title.state))
 
-/** A title written after the run counts as holding: `pnpm test` judges it before anyone else does. */
+/** A title that the run does not know (a part of the tests ran) counts as holding. */
 export const judge = (line: Line, written: ReadonlyArray<Title>, ran: ReadonlyArray<Title>): State => {
   if (hasState(ran, line.id, "failed")) return "fails"
   if (hasState(ran, line.id, "passed") || hasState(written, line.id, "written")) return "holds"
@@ -40,7 +40,7 @@ const count = (lines: ReadonlyArray<Judged>, state: State): number => lines.filt
 
 const sourceOf = (run: LastRun | undefined): string =>
   run === undefined
-    ? "Judged by titles alone, for no test run is at hand: pnpm parity --run runs them."
+    ? "Judged by titles alone, for no test run is newer than the sources: pnpm test, or pnpm parity --run."
     : `Judged by the test run of ${run.when.toISOString()}.`
 
 const table = (lines: ReadonlyArray<Judged>): string => {

@@ -70,8 +70,17 @@ export interface LastRun {
   readonly titles: ReadonlyArray<Title>
 }
 
-export const lastRun = (path: string = Path.join(root, reportPath)): LastRun | undefined => {
-  if (!Fs.existsSync(path)) return undefined
+const newestSource = (): number =>
+  Math.max(
+    ...["packages", "examples"].flatMap((dir) => filesUnder(dir, ".ts")).map(({ path }) =>
+      Fs.statSync(Path.join(root, path)).mtimeMs
+    )
+  )
+
+/** The report at `path`; without one, that of the last `pnpm test` unless a source has changed since. */
+export const lastRun = (given: string | undefined): LastRun | undefined => {
+  const path = given ?? Path.join(root, reportPath)
+  if (given === undefined && (!Fs.existsSync(path) || Fs.statSync(path).mtimeMs < newestSource())) return undefined
   const report: Report = JSON.parse(Fs.readFileSync(path, "utf8"))
   return { when: new Date(report.startTime), titles: titlesOfReport(report) }
 }

@@ -121,7 +121,7 @@ export const runPnpm = (args: ReadonlyArray<string>, options: RunOptions = {}): 
 
 /** Print the problems and end the process with 1; with none, print `ok`. */
 export const conclude = (ok: string, problems: ReadonlyArray<string>): void => {
-  for (const problem of problems) console.error(problem)
+  for (const problem of problems) console.log(problem)
   console.log(problems.length === 0 ? ok : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}.`)
   process.exitCode = problems.length === 0 ? 0 : 1
 }

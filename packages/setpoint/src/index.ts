@@ -1,1 +1,62 @@
-export {}
+/**
+ * Kinds: what objects of one sort look like, declared with Schema.
+ *
+ * @since 0.1.0
+ */
+export * as Kind from "./Kind.ts"
+
+/**
+ * The current pass: what a call to a store, made from inside a reconciler, belongs to.
+ *
+ * @since 0.1.0
+ */
+export * as Pass from "./Pass.ts"
+
+/**
+ * Requests: what a reconciler is asked to reconcile. A key, never an object: a pass reads the world anew.
+ *
+ * @since 0.1.0
+ */
+export * as Request from "./Request.ts"
+
+/**
+ * Resources: the objects that a store keeps, in Kubernetes' form.
+ *
+ * @since 0.1.0
+ */
+export * as Resource from "./Resource.ts"
+
+/**
+ * Revisions: the strings that order the changes of one store.
+ *
+ * @since 0.1.0
+ */
+export * as Revision from "./Revision.ts"
+
+/**
+ * Placeholder until the branch `model` lands.
+ *
+ * @since 0.1.0
+ */
+export * as Selector from "./Selector.ts"
+
+/**
+ * The store that users call: typed objects over any driver.
+ *
+ * @since 0.1.0
+ */
+export * as Store from "./Store.ts"
+
+/**
+ * What an adapter implements: plain JSON in, plain JSON out.
+ *
+ * @since 0.1.0
+ */
+export * as StoreDriver from "./StoreDriver.ts"
+
+/**
+ * The one closed set of errors that stores fail with.
+ *
+ * @since 0.1.0
+ */
+export * as StoreError from "./StoreError.ts"
