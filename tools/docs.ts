@@ -1,5 +1,5 @@
 /**
- * `pnpm docs`: every example in a doc comment or a text is type-checked and run, and every export is documented.
+ * `pnpm docs:check`: every example in a doc comment or a text is type-checked and run, and every export is documented.
  *
  * An example is a fence of TypeScript. One that must not be run (it would never end) says so: `ts no-run`.
  */

@@ -24,7 +24,7 @@ export const floors: ReadonlyArray<{ readonly name: string; readonly modules: Re
   },
   { name: "store", modules: ["Apply", "MemoryStore", "Store", "StoreDriver"] },
   { name: "flow", modules: ["Informer", "RateLimiter", "WatchCoordinator", "WatchManager", "WorkQueue"] },
-  { name: "pass", modules: ["EventRecorder", "Finalizer", "InstanceWatcher", "Outcome", "Reconciler"] },
+  { name: "pass", modules: ["EventRecorder", "Finalizer", "InstanceWatcher", "Outcome", "Predicate", "Reconciler"] },
   { name: "engine", modules: ["Controller", "DynamicController", "GarbageCollector", "Health"] }
 ]
 

@@ -1,4 +1,11 @@
 /**
+ * The engine: registrations, workers, and the one policy switch.
+ *
+ * @since 0.1.0
+ */
+export * as Controller from "./Controller.ts"
+
+/**
  * Kinds: what objects of one sort look like, declared with Schema.
  *
  * @since 0.1.0
@@ -6,11 +13,32 @@
 export * as Kind from "./Kind.ts"
 
 /**
+ * Outcomes: what a pass that did not fail says about the next one.
+ *
+ * @since 0.1.0
+ */
+export * as Outcome from "./Outcome.ts"
+
+/**
  * The current pass: what a call to a store, made from inside a reconciler, belongs to.
  *
  * @since 0.1.0
  */
 export * as Pass from "./Pass.ts"
+
+/**
+ * Predicates: which watch events cause a pass.
+ *
+ * @since 0.1.0
+ */
+export * as Predicate from "./Predicate.ts"
+
+/**
+ * Reconcilers: how the objects of one kind are brought to their desired state, declared as a value.
+ *
+ * @since 0.1.0
+ */
+export * as Reconciler from "./Reconciler.ts"
 
 /**
  * Requests: what a reconciler is asked to reconcile. A key, never an object: a pass reads the world anew.
