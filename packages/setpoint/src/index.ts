@@ -1,1 +1,2 @@
-export {}
+export * as Informer from "./Informer.ts"
+export * as WatchManager from "./WatchManager.ts"
