@@ -251,6 +251,64 @@ export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boo
 }
 
 /**
+ * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Debounce {
+  readonly window: Duration.Input
+  readonly maxWait?: Duration.Input | undefined
+}
+
+/**
+ * Debounces direct adds from now on, or no more; a window that is open ends as it was to end.
+ *
+ * @since 0.1.0
+ * @category settings
+ */
+export const setDebounce = <K, R, E>(
+  self: WorkQueue<K, R, E>,
+  debounce: Debounce | undefined
+): Effect.Effect<void, RateLimiter.InvalidOptions> =>
+  Effect.map(debounceOf(debounce), (millis) => {
+    stateOf(self).settings.debounce = millis
+  })
+
+/**
+ * How many keys are in each place, and how many remember failures. Costs a walk over the live keys.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
+  readonly ready: number
+  readonly running: number
+  readonly waiting: number
+  readonly held: number
+  readonly failing: number
+} => {
+  const counts = { ready: 0, running: 0, waiting: 0, held: 0, failing: 0 }
+  for (const { failures, place } of Rules.probeAll(stateOf(self), self.group.now())) {
+    if (failures > 0) counts.failing++
+    if (place === "Ready") counts.ready++
+    else if (place === "Running") counts.running++
+    else if (place === "Waiting") counts.waiting++
+    else if (place === "Held") counts.held++
+  }
+  return counts
+}
+
+/**
+ * Every live key: ready, running, waiting, held, or only remembered for its failures.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const keysUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): ReadonlyArray<K> =>
+  Rules.probeAll(stateOf(self), self.group.now()).map(({ key }) => key)
+
+/**
  * The options of {@link make}.
  *
  * @since 0.1.0
@@ -279,10 +337,7 @@ export interface Options<K, R = string, E = unknown> {
    * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
    * Default: no debounce.
    */
-  readonly debounce?: {
-    readonly window: Duration.Input
-    readonly maxWait?: Duration.Input | undefined
-  } | undefined
+  readonly debounce?: Debounce | undefined
   /** Whether durations are counted into histograms. Default true. */
   readonly metrics?: boolean | undefined
   /** Where entries are kept. Default: a `Map` by key. */
@@ -323,8 +378,6 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
 
 const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>) {
   const random = yield* Random.Random
-  const windowMillis = options.debounce && (yield* positiveMillis("debounce.window", options.debounce.window))
-  const maxWait = options.debounce?.maxWait
   const settings: Rules.Settings<K, R, E> = {
     slot: options.slot ?? Rules.mapSlot(),
     retry: options.retry ?? RateLimiter.standard,
@@ -333,13 +386,20 @@ const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E
     ageAfterMillis: yield* positiveMillis("ageAfter", options.ageAfter ?? 10_000),
     maxReasons: yield* atLeastOne("maxReasons", options.maxReasons ?? 8),
     sameReason: options.sameReason ?? Object.is,
-    debounce: windowMillis === undefined ? undefined : {
-      windowMillis,
-      maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
-    },
+    debounce: yield* debounceOf(options.debounce),
     metrics: options.metrics ?? true
   }
   return settings
+})
+
+const debounceOf = Effect.fnUntraced(function*(debounce: Debounce | undefined) {
+  if (debounce === undefined) return undefined
+  const windowMillis = yield* positiveMillis("debounce.window", debounce.window)
+  const { maxWait } = debounce
+  return {
+    windowMillis,
+    maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
+  }
 })
 
 const invalid = (field: string, expected: string, actual: unknown) =>
