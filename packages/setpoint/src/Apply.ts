@@ -17,8 +17,8 @@
  * @since 0.1.0
  */
 import * as Result from "effect/Result"
-import { equal, isObject, type Json, type JsonObject } from "./internal/json.ts"
 import * as fieldPath from "./internal/fieldPath.ts"
+import { equal, isObject, type Json, type JsonObject } from "./internal/json.ts"
 import { isServerOwned } from "./internal/metadata.ts"
 import type { ManagedFieldsEntry, Raw } from "./Resource.ts"
 
@@ -194,7 +194,7 @@ function* leaves(value: Json, path: Path): Generator<readonly [Path, Json]> {
 
 const fieldsOf = (value: Json): Fields => {
   const fields: { [name: string]: Json } = {}
-  if (isObject(value)) for (const name of Object.keys(value)) fields[`f:${name}`] = fieldsOf(value[name])
+  if (isObject(value)) { for (const name of Object.keys(value)) fields[`f:${name}`] = fieldsOf(value[name]) }
   return fields
 }
 

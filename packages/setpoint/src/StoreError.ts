@@ -180,7 +180,9 @@ const explain = (reason: Reason): string => {
     case "Invalid":
       return `invalid: ${fieldsText(reason.fields)}`
     case "DecodeError":
-      return `the stored object does not fit its kind's schema: ${fieldsText(reason.fields)}; correct the stored object or the schema`
+      return `the stored object does not fit its kind's schema: ${
+        fieldsText(reason.fields)
+      }; correct the stored object or the schema`
     case "Forbidden":
       return `forbidden: ${reason.why}; grant the permission`
     case "Unauthorized":

@@ -118,7 +118,11 @@ export const decide = (
 ): Decision => {
   const unmet = unmetPrecondition(stored, write, options)
   if (unmet !== undefined) return refused(unmet)
-  if (stored === undefined) return write.op === "apply" ? applied(stored, write, options, context) : created(write, options, context)
+  if (stored === undefined) {
+    return write.op === "apply"
+      ? applied(stored, write, options, context)
+      : created(write, options, context)
+  }
   switch (write.op) {
     case "create":
       return refused(new AlreadyExists())
@@ -236,7 +240,10 @@ const patched = (
   const next = write.subresource === "status"
     ? withStatus(stored, raw.status)
     : replacement(stored, raw, options.hasStatus)
-  return Result.match(admitted(next, options), { onFailure: refused, onSuccess: (next) => changed(stored, next, context) })
+  return Result.match(admitted(next, options), {
+    onFailure: refused,
+    onSuccess: (next) => changed(stored, next, context)
+  })
 }
 
 const applied = (
@@ -357,17 +364,21 @@ const changed = (
     ? next.metadata.managedFields
     : Apply.afterUpdate(stored, next, context.nowText)
   const { managedFields: _, ...rest } = next.metadata
-  const object = take({
-    ...next,
-    metadata: {
-      ...rest,
-      ...(managedFields === undefined || managedFields.length === 0 ? {} : { managedFields }),
-      ...(stored.metadata.generation === undefined
-        ? {}
-        : { generation: stored.metadata.generation + (desiredChanged ? 1 : 0) }),
-      resourceVersion: context.revision
-    }
-  }, next, context)
+  const object = take(
+    {
+      ...next,
+      metadata: {
+        ...rest,
+        ...(managedFields === undefined || managedFields.length === 0 ? {} : { managedFields }),
+        ...(stored.metadata.generation === undefined
+          ? {}
+          : { generation: stored.metadata.generation + (desiredChanged ? 1 : 0) }),
+        resourceVersion: context.revision
+      }
+    },
+    next,
+    context
+  )
   if (Result.isFailure(object)) return refused(object.failure)
   return marked && finalizers.length === 0
     ? { _tag: "Remove", last: object.success }

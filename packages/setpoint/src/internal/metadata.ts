@@ -1,6 +1,6 @@
 /** Metadata of objects: what is the store's and what is the user's, and Kubernetes' rules for it. */
-import type { Key, Metadata } from "../Resource.ts"
 import type { Address } from "../Kind.ts"
+import type { Key, Metadata } from "../Resource.ts"
 import type { Field } from "../StoreError.ts"
 import * as names from "./names.ts"
 

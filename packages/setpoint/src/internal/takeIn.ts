@@ -18,7 +18,7 @@ export const takeIn = (
   const walk: Walk = { freeze: options.freeze, depth: 0, why: "", path: [] }
   const taken = enter(walk, value, stored)
   return taken === undefined
-    ? Result.fail({ path: fieldPath.text(walk.path.reverse()), why: walk.why })
+    ? Result.fail({ path: fieldPath.text(walk.path.toReversed()), why: walk.why })
     : Result.succeed(taken)
 }
 
