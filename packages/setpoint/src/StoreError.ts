@@ -97,7 +97,11 @@ export class UnknownOutcome extends Schema.TaggedError<UnknownOutcome>()("Unknow
  * @category reasons
  * @since 0.1.0
  */
-export class Expired extends Schema.TaggedError<Expired>()("Expired", { why: Schema.String }) {}
+export class Expired extends Schema.TaggedError<Expired>()("Expired", {
+  why: Schema.String,
+  /** The cursor is of another timeline, as the store knows for sure: everything may differ, even at equal revisions. */
+  otherTimeline: Schema.optionalKey(Schema.Boolean)
+}) {}
 
 /**
  * The reader of a watch was too slow for its buffer (S9): resume from its last cursor.
