@@ -249,7 +249,7 @@ const failureOf = (ops: ReadonlyArray<Op>): string | undefined => {
   for (const op of ops) perform(world, op)
   settle(world)
   if (world.wrong.length > 0) return `${world.wrong.join()} was deleted although an owner lives`
-  for (const uid of [...world.objects.keys()]) perform(world, { _tag: "release", uid })
+  for (const uid of world.objects.keys()) perform(world, { _tag: "release", uid })
   settle(world)
   for (const { metadata } of world.objects.values()) {
     if (metadata.deletionTimestamp !== undefined) return `${metadata.uid} never goes`
