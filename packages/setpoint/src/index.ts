@@ -1,4 +1,11 @@
 /**
+ * Field ownership (S11): what `apply` does to an object, as a pure function on stored objects.
+ *
+ * @since 0.1.0
+ */
+export * as Apply from "./Apply.ts"
+
+/**
  * The engine: registrations, workers, and the one policy switch.
  *
  * @since 0.1.0
@@ -11,6 +18,14 @@ export * as Controller from "./Controller.ts"
  * @since 0.1.0
  */
 export * as Kind from "./Kind.ts"
+
+/**
+ * A store in memory: nothing is kept on disk. For tests, for programs that rebuild their state, and as the measure that
+ * the contract suite holds other stores to.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStore from "./MemoryStore.ts"
 
 /**
  * Outcomes: what a pass that did not fail says about the next one.
@@ -95,6 +110,13 @@ export * as StoreDriver from "./StoreDriver.ts"
  * @since 0.1.0
  */
 export * as StoreError from "./StoreError.ts"
+
+/**
+ * What a write does to one object: the rules that all stores of our own share, as one pure function.
+ *
+ * @since 0.1.0
+ */
+export * as StoreRules from "./StoreRules.ts"
 
 /**
  * A queue of keys for a pool of workers: deduplicated, delayed, fair, and never twice at once.
