@@ -8,10 +8,7 @@
  */
 import { isMarkedForDeletion, type OwnerReference, type Raw } from "../Resource.ts"
 import type { KindAddress, Propagation } from "../StoreDriver.ts"
-
-/** Kubernetes' names, so that objects may move between stores. */
-export const foregroundFinalizer = "foregroundDeletion"
-export const orphanFinalizer = "orphan"
+import { foregroundFinalizer, orphanFinalizer } from "../StoreRules.ts"
 
 /** Keeps a Namespace until the collector has emptied it. */
 export const namespaceFinalizer = "setpoint.dev/namespace"

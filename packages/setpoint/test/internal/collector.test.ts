@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Rules from "setpoint/internal/collector"
 import type { Metadata, OwnerReference, Raw } from "setpoint/Resource"
 import type { KindAddress, Propagation } from "setpoint/StoreDriver"
+import { foregroundFinalizer, orphanFinalizer } from "setpoint/StoreRules"
 
 describe("collector", () => {
   it("with random graphs and deletions: when it is quiet nothing dangles, and no living owner lost a dependent", () => {
@@ -167,7 +168,7 @@ const create = (world: World, uid: string, owners: ReadonlyArray<string>, metada
 const remove = (world: World, uid: string, propagation: Propagation): void =>
   change(world, uid, ({ deletionTimestamp, finalizers = [] }) => {
     if (deletionTimestamp !== undefined) return {}
-    const collectors = { background: [], foreground: [Rules.foregroundFinalizer], orphan: [Rules.orphanFinalizer] }
+    const collectors = { background: [], foreground: [foregroundFinalizer], orphan: [orphanFinalizer] }
     return { deletionTimestamp: "1970-01-02T00:00:00Z", finalizers: [...finalizers, ...collectors[propagation]] }
   })
 
@@ -194,7 +195,7 @@ const carryOut = (world: World, object: Raw, step: Rules.Step): void => {
       const dependents = [...world.objects.values()].filter((one) =>
         one.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
       )
-      if (step.finalizer === Rules.orphanFinalizer) {
+      if (step.finalizer === orphanFinalizer) {
         for (const dependent of dependents) {
           change(world, dependent.metadata.uid, () => ({ ownerReferences: Rules.cut(dependent, new Set([uid])) }))
         }
@@ -213,7 +214,7 @@ const lives = (world: World, uid: string, dependent: Raw): boolean => {
   const owner = world.objects.get(uid)
   return owner !== undefined && owner.metadata.namespace === dependent.metadata.namespace &&
     !(owner.metadata.deletionTimestamp !== undefined &&
-      owner.metadata.finalizers?.includes(Rules.foregroundFinalizer) === true)
+      owner.metadata.finalizers?.includes(foregroundFinalizer) === true)
 }
 
 const settle = (world: World): void => {
