@@ -477,3 +477,19 @@ export const brief = (value: Json | undefined): string => {
   const text = JSON.stringify(typeof value === "string" ? value.slice(0, 64) : value)
   return typeof value === "string" && value.length > 64 ? `${text}…` : text
 }
+
+/** A copy that shares nothing with the value. */
+export const copy = (value: Json): Json => {
+  if (isArray(value)) return value.map(copy)
+  if (!isObject(value)) return value
+  const copied: Record<string, Json> = {}
+  for (const key of Object.keys(value)) put(copied, key, copy(value[key]))
+  return copied
+}
+
+/** One text for equal values: members in the order of their names. */
+export const text = (value: Json): string => {
+  if (isArray(value)) return `[${value.map(text).join()}]`
+  if (!isObject(value)) return JSON.stringify(value === 0 ? 0 : value)
+  return `{${Object.keys(value).toSorted().map((key) => `${JSON.stringify(key)}:${text(value[key])}`).join()}}`
+}
