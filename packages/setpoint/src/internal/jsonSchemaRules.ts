@@ -21,6 +21,7 @@ import {
   text
 } from "./json.ts"
 import { formats } from "./jsonSchemaFormats.ts"
+import * as Pattern from "./pattern.ts"
 
 /** Where the document is wrong, as a JSON Pointer into it, and what would be right. */
 export type InvalidSchema = Flaw
@@ -149,16 +150,9 @@ const inPlace = (use: Use, at: string): Check => {
   return use.compiler.compileAt(at, use.here)
 }
 
-const regExp = (compiler: Compiler, at: string, pattern: string): RegExp | undefined => {
-  for (const flags of ["u", ""]) {
-    try {
-      return new RegExp(pattern, flags)
-    } catch {
-      // Not in this mode: Unicode mode refuses needless escapes, which other dialects allow.
-    }
-  }
-  return flawed(compiler, at, `is ${brief(pattern)}: it must be a regular expression that JavaScript understands`)
-}
+const regExp = (compiler: Compiler, at: string, pattern: string): RegExp | undefined =>
+  Pattern.compile(pattern) ??
+    flawed(compiler, at, `is ${brief(pattern)}: it must be a regular expression that JavaScript can run`)
 
 const typeTests: { readonly [type: string]: (value: Json) => boolean } = {
   null: (value) => value === null,
