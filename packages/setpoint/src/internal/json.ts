@@ -460,7 +460,8 @@ const noMember = (container: Json, token: string): string =>
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** An own member: a name such as "constructor" never reaches the prototype. */
-const own = (object: JsonObject, key: string): Json | undefined => Object.hasOwn(object, key) ? object[key] : undefined
+export const own = (object: JsonObject, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
 
 /** Sets an own member: by assignment alone, "__proto__" would set the prototype. */
 const put = (object: Record<string, Json>, key: string, value: Json): void => {

@@ -21,9 +21,9 @@ import {
   issueText,
   report,
   resolve,
-  rules,
   type Scope
-} from "./jsonSchemaRules.ts"
+} from "./jsonSchemaCheck.ts"
+import { rules } from "./jsonSchemaRules.ts"
 
 export type { InvalidSchema }
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as JsonPatch from "effect/JsonPatch"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Json from "setpoint/internal/json"
@@ -17,6 +18,14 @@ const json: Schema.Codec<Json.Json> = Schema.Union([
   })
 ])
 const twins = Arbitrary.all([Arbitrary.schema(json), Arbitrary.schema(json)])
+const edits = Arbitrary.all([
+  Arbitrary.schema(json),
+  Arbitrary.schema(Schema.Array(Schema.Struct({
+    op: Schema.Literals(["add", "remove", "replace"]),
+    path: Schema.NonEmptyArray(Schema.Literals(["a", "b", "c/d", "0", "1", "-", "01", "toString"])),
+    value: json
+  })))
+])
 const many = { arbitrary: { runs: 2000 } }
 
 describe("fromUnknown", () => {
@@ -272,6 +281,27 @@ describe("jsonPatch", () => {
       before
     )
   })
+  it.prop(
+    "a patch that Effect's JsonPatch finds between two values makes the second of the first",
+    [twins],
+    ([[a, b]]) => Json.equal(success(Json.jsonPatch(a, JsonPatch.get(a, b))), b),
+    many
+  )
+  it.prop(
+    "any add, remove and replace does what Effect's JsonPatch does, or both refuse",
+    [edits],
+    ([[target, edits]]) => {
+      const patch: ReadonlyArray<JsonPatch.JsonPatchOperation> = edits.map(({ op, path, value }) =>
+        op === "remove" ? { op, path: Json.pointer(path) } : { op, path: Json.pointer(path), value }
+      )
+      const ours = Json.jsonPatch(Json.deepFreeze(target), patch)
+      const theirs = Result.try(() => JsonPatch.apply(patch, target))
+      return Result.isSuccess(ours)
+        ? Result.isSuccess(theirs) && Json.equal(ours.success, theirs.success)
+        : Result.isFailure(theirs)
+    },
+    many
+  )
   it.prop("replacing every member by its new value makes the second of the first", [twins], ([[a, b]]) => {
     if (!Json.isObject(a) || !Json.isObject(b)) return true
     const removed = Object.keys(a).filter((key) => !Object.hasOwn(b, key)).map((key) => ({
