@@ -291,14 +291,18 @@ describe("jsonPatch", () => {
     "any add, remove and replace does what Effect's JsonPatch does, or both refuse",
     [edits],
     ([[target, edits]]) => {
-      const patch: ReadonlyArray<JsonPatch.JsonPatchOperation> = edits.map(({ op, path, value }) =>
-        op === "remove" ? { op, path: Json.pointer(path) } : { op, path: Json.pointer(path), value }
-      )
-      const ours = Json.jsonPatch(Json.deepFreeze(target), patch)
-      const theirs = Result.try(() => JsonPatch.apply(patch, target))
-      return Result.isSuccess(ours)
-        ? Result.isSuccess(theirs) && Json.equal(ours.success, theirs.success)
-        : Result.isFailure(theirs)
+      let value = target
+      for (const { op, path, value: operand } of edits) {
+        const patch: JsonPatch.JsonPatch = [
+          op === "remove" ? { op, path: Json.pointer(path) } : { op, path: Json.pointer(path), value: operand }
+        ]
+        const ours = Json.jsonPatch(Json.deepFreeze(value), patch)
+        const theirs = Result.try(() => JsonPatch.apply(patch, value))
+        assert.strictEqual(Result.isSuccess(ours), Result.isSuccess(theirs))
+        if (Result.isFailure(ours) || Result.isFailure(theirs)) continue
+        assert.deepStrictEqual(ours.success, theirs.success)
+        value = ours.success
+      }
     },
     many
   )
