@@ -119,17 +119,22 @@ const compileSchema = (compiler: Compiler, schema: Json, at: string): Check => {
     return accept
   }
   const checks: Array<Check> = []
+  const ofNull: Array<Check> = []
   for (const keyword of Object.keys(rules)) {
     const argument = schema[keyword]
     if (!Object.hasOwn(schema, keyword) || argument === undefined) continue
     const check = rules[keyword]({ compiler, schema, at, argument, here: `${at}${pointer([keyword])}` })
-    if (check !== undefined) checks.push(check)
+    if (check === undefined) continue
+    checks.push(check)
+    if (keyword === "enum" || keyword === "const") ofNull.push(check)
   }
   const typed = Object.hasOwn(schema, "type")
+  const nullable = schema.nullable === true
   return (value, scope) => {
     const before = scope.issues.length
-    for (let i = 0; i < checks.length; i++) {
-      value = checks[i](value, scope)
+    const due = nullable && value === null ? ofNull : checks // an allowed null is judged by its value alone
+    for (let i = 0; i < due.length; i++) {
+      value = due[i](value, scope)
       if (typed && i === 0 && scope.issues.length > before) break // of another type: the rest would only repeat it
     }
     return value

@@ -19,6 +19,13 @@ describe("keywords", () => {
     [{ type: ["string", "null"] }, ["a", null], [1]],
     [{ type: "string", nullable: true }, ["a", null], [1]],
     [{ type: "string", nullable: false }, ["a"], [null]],
+    [{ nullable: true, "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }, [
+      null,
+      1,
+      "a"
+    ], [0.5]],
+    [{ type: "string", nullable: true, enum: ["a"] }, ["a"], [null, "b"]],
+    [{ type: "object", nullable: true, "x-kubernetes-embedded-resource": true }, [null], [{}]],
     [{ enum: ["a", 1, null, { b: [1] }] }, ["a", 1, null, { b: [1] }], ["b", { b: [2] }]],
     [{ const: { a: 1, b: 2 } }, [{ b: 2, a: 1 }], [{ a: 1 }]],
     [{ const: null }, [null], [0]],
@@ -101,7 +108,7 @@ describe("keywords", () => {
         assert.strictEqual(Schema.encodeUnknownSync(codec)(value), value)
       }
       for (const value of bad) {
-        assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(codec)(value)), JSON.stringify(value))
+        assert.isTrue(Result.isFailure(Schema.decodeResult(codec)(value)), JSON.stringify(value))
         assert.isTrue(Result.isFailure(Schema.encodeUnknownResult(codec)(value)), JSON.stringify(value))
       }
     })
@@ -118,7 +125,7 @@ describe("what is reported", () => {
         ports: { type: "array", items: { type: "object", properties: { port: { type: "integer" } } } }
       }
     })
-    const result = Schema.decodeUnknownResult(codec, { errors: "all" })({
+    const result = Schema.decodeResult(codec, { errors: "all" })({
       replicas: -1,
       ports: [{ port: 1 }, { port: "x" }]
     })
@@ -135,11 +142,11 @@ describe("what is reported", () => {
         properties: { port: { type: "object", properties: { name: { type: "string" } } } }
       }]
     })
-    const [issue] = issues(Schema.decodeUnknownResult(codec)({ port: { name: 1 } }))
+    const [issue] = issues(Schema.decodeResult(codec)({ port: { name: 1 } }))
     assert.include(issue?.message, "/port/name must be a string, but is 1")
   })
   it("a value that is not JSON is refused with its path", () => {
-    const [issue] = issues(Schema.decodeUnknownResult(compiled({}))({ a: [Number.NaN] }))
+    const [issue] = issues(Schema.decodeResult(compiled({}))({ a: [Number.NaN] }))
     assert.deepStrictEqual(issue?.path, ["a", "0"])
   })
 })
@@ -171,22 +178,22 @@ describe("defaults", () => {
   }
   it("are filled in when decoded and when encoded, nested ones too, and given values stay", () => {
     const given = { ports: [{ protocol: "UDP" }, {}], nullable: null, extra: {} }
-    assert.deepStrictEqual(Schema.decodeUnknownSync(codec)(given), filled)
+    assert.deepStrictEqual(Schema.decodeSync(codec)(given), filled)
     assert.deepStrictEqual(Schema.encodeUnknownSync(codec)(given), filled)
     assert.deepStrictEqual(given, { ports: [{ protocol: "UDP" }, {}], nullable: null, extra: {} })
   })
   it("fill a null where the schema takes none", () => {
-    assert.deepStrictEqual(Schema.decodeUnknownSync(codec)({ ...filled, replicas: null }), filled)
+    assert.deepStrictEqual(Schema.decodeSync(codec)({ ...filled, replicas: null }), filled)
   })
   it("leave a whole value as it is, and share unchanged parts", () => {
-    assert.strictEqual(Schema.decodeUnknownSync(codec)(filled), filled)
+    assert.strictEqual(Schema.decodeSync(codec)(filled), filled)
     const partly = Schema.decodeUnknownSync(codec)({ ...filled, primary: undefined }) as typeof filled
     assert.strictEqual(partly.ports, filled.ports)
     assert.strictEqual(partly.primary, "here")
   })
   it("share nothing with the document", () => {
     const fallback = { a: [1] }
-    const decoded = Schema.decodeUnknownSync(compiled({ properties: { x: { default: fallback } } }))({})
+    const decoded = Schema.decodeSync(compiled({ properties: { x: { default: fallback } } }))({})
     fallback.a.push(2)
     assert.deepStrictEqual(decoded, { x: { a: [1] } })
   })
@@ -201,7 +208,7 @@ describe("fields", () => {
   it("[S13] that the document does not know survive decoding and encoding", () => {
     const codec = compiled({ type: "object", properties: { a: { type: "object", properties: { b: { default: 1 } } } } })
     const value = { a: { other: [1] }, more: { x: null } }
-    assert.deepStrictEqual(Schema.decodeUnknownSync(codec)(value), { a: { b: 1, other: [1] }, more: { x: null } })
+    assert.deepStrictEqual(Schema.decodeSync(codec)(value), { a: { b: 1, other: [1] }, more: { x: null } })
     assert.deepStrictEqual(Schema.encodeUnknownSync(codec)(value), { a: { b: 1, other: [1] }, more: { x: null } })
   })
 })
@@ -269,9 +276,9 @@ describe("depth and parts", () => {
     return value
   }
   it("a recursive document takes deep values and refuses deeper ones", () => {
-    assert.isTrue(Result.isSuccess(Schema.decodeUnknownResult(tree)(nested(300))))
-    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(tree)(nested(499))))
-    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(tree)(nested(100_000))))
+    assert.isTrue(Result.isSuccess(Schema.decodeResult(tree)(nested(300))))
+    assert.isTrue(Result.isFailure(Schema.decodeResult(tree)(nested(499))))
+    assert.isTrue(Result.isFailure(Schema.decodeResult(tree)(nested(100_000))))
   })
   it("a part of a document is compiled by its pointer, with references into the whole", () => {
     const document = {
@@ -279,7 +286,7 @@ describe("depth and parts", () => {
       $defs: { s: { type: "string" } }
     }
     const codec = Result.getOrThrow(fromJsonSchema(document, { at: "/properties/spec" }))
-    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(codec)({ a: 1 })))
+    assert.isTrue(Result.isFailure(Schema.decodeResult(codec)({ a: 1 })))
     assert.isTrue(Result.isFailure(fromJsonSchema(document, { at: "/properties/status" })))
   })
 })
