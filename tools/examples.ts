@@ -16,7 +16,10 @@ const runExample = (dir: string): ReadonlyArray<string> => {
 
 const main = (only: ReadonlyArray<string>): void => {
   const chosen = examples().filter((dir) => only.length === 0 || only.some((name) => dir === `examples/${name}`))
-  conclude(`${chosen.length} examples ran.`, chosen.flatMap(runExample))
+  const none = chosen.length === 0
+    ? ["No example was found in examples/. A green run of nothing would say nothing."]
+    : []
+  conclude(`${chosen.length} examples ran.`, [...none, ...chosen.flatMap(runExample)])
 }
 
 if (isMain(import.meta)) main(process.argv.slice(2))
