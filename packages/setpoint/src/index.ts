@@ -34,6 +34,13 @@ export * as Pass from "./Pass.ts"
 export * as Predicate from "./Predicate.ts"
 
 /**
+ * How long a key waits before it is tried again.
+ *
+ * @since 0.1.0
+ */
+export * as RateLimiter from "./RateLimiter.ts"
+
+/**
  * Reconcilers: how the objects of one kind are brought to their desired state, declared as a value.
  *
  * @since 0.1.0
@@ -62,7 +69,7 @@ export * as Resource from "./Resource.ts"
 export * as Revision from "./Revision.ts"
 
 /**
- * Placeholder until the branch `model` lands.
+ * Label selectors, equality based and set based, with Kubernetes' grammar and meaning, and an index of many selectors.
  *
  * @since 0.1.0
  */
@@ -88,3 +95,10 @@ export * as StoreDriver from "./StoreDriver.ts"
  * @since 0.1.0
  */
 export * as StoreError from "./StoreError.ts"
+
+/**
+ * A queue of keys for a pool of workers: deduplicated, delayed, fair, and never twice at once.
+ *
+ * @since 0.1.0
+ */
+export * as WorkQueue from "./WorkQueue.ts"

@@ -7,11 +7,10 @@
  */
 import * as JsonPointer from "effect/JsonPointer"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
+import type { Json, JsonObject } from "../Resource.ts"
 
-export type Json = Schema.Json
+export type { Json, JsonObject }
 export type JsonArray = ReadonlyArray<Json>
-export type JsonObject = { readonly [key: string]: Json }
 
 /** Where a value is wrong, as a JSON Pointer (RFC 6901, `""` is the root), and what is wrong with it. */
 export type Flaw = { readonly path: string; readonly reason: string }
