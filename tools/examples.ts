@@ -1,4 +1,4 @@
-/** `pnpm examples`: runs every folder of `examples/` by its `check` script, else by its `start`. */
+/** `pnpm examples [name …]`: runs each folder of `examples/` by its `check` script, else its `start` (the demo: `pnpm demo`). */
 import { conclude, examples, isMain, manifestOf, runPnpm } from "./workspace.ts"
 
 const deadlineMillis = 180_000
@@ -6,6 +6,10 @@ const deadlineMillis = 180_000
 /** An example without a script would never be run again by anyone: that is a problem too. */
 const runExample = (dir: string): ReadonlyArray<string> => {
   const scripts = manifestOf(dir).scripts ?? {}
+  if ("demo" in scripts) {
+    console.log(`\n${dir}: runs as pnpm demo`)
+    return []
+  }
   const script = ["check", "start"].find((name) => name in scripts)
   if (script === undefined) return [`${dir}: has no script "check" or "start". Add the command that runs it.`]
   console.log(`\n${dir}: pnpm ${script}`)

@@ -28,7 +28,9 @@ describe("scan", () => {
   })
 
   it("doc comments come without their stars", () => {
-    assert.deepStrictEqual(scan("/**\n * One.\n *\n *   two\n */\n").docs.map((doc) => doc.text.trim()), ["One.\n\n  two"])
+    assert.deepStrictEqual(scan("/**\n * One.\n *\n *   two\n */\n").docs.map((doc) => doc.text.trim()), [
+      "One.\n\n  two"
+    ])
   })
 
   it("imports are found in every form, with the line of the module's name", () => {
