@@ -1,4 +1,4 @@
-/** `pnpm examples [name …]`: runs each folder of `examples/` by its `check` script, else its `start` (the demo: `pnpm demo`). */
+/** `pnpm examples [name …]`: runs each example by its script `check`, else `start`. The demo is `pnpm demo`. */
 import { conclude, examples, isMain, manifestOf, runPnpm } from "./workspace.ts"
 
 const deadlineMillis = 180_000
