@@ -31,10 +31,7 @@ const optional = (
   field: string,
   input: Duration.Input | undefined,
   least: number
-): Effect.Effect<number | undefined, Flaw> =>
-  Effect.gen(function*() {
-    if (input !== undefined) return yield* millis(field, input, least)
-  })
+): Effect.Effect<number | undefined, Flaw> => input === undefined ? Effect.undefined : millis(field, input, least)
 
 const whole = (field: string, input: number, least: number): Effect.Effect<number, Flaw> =>
   input === Infinity || (Number.isSafeInteger(input) && input >= least)
