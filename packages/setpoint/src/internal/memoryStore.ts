@@ -202,7 +202,7 @@ export const list = (
     items.push(options.metadataOnly === true ? metadataOf(object) : object)
     lastKey = key
   }
-  const page = { items, revision: String(revision), cursor: cursorOf(revision, writeId) }
+  const page = { items, revision: String(revision), cursor: StoreRules.cursor(String(revision), writeId) }
   return Result.succeed(next === undefined ? page : { ...page, next })
 }
 
@@ -308,19 +308,6 @@ const parseSelector = (text: string | undefined): Result.Result<Selector.Selecto
 // ---------------------------------------------------------------------------------------------------------------------
 // history
 // ---------------------------------------------------------------------------------------------------------------------
-
-const cursorOf = (revision: number, writeId: string): Revision.Cursor => `${revision}:${writeId}`
-
-const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
-
-const parseCursor = (
-  text: string
-): Result.Result<{ readonly revision: number; readonly writeId: string }, Reason> => {
-  const match = cursorForm.exec(text)
-  return match === null
-    ? invalid({ path: "cursor", why: "is not a cursor of this store; take it from a list or a watch event" })
-    : Result.succeed({ revision: Number(match[1]), writeId: match[2] })
-}
 
 /** That the changes after this one are all there, and that it is a change of this timeline (S5). */
 const retained = (state: State, revision: number, writeId: string): Result.Result<void, Reason> => {
@@ -526,7 +513,11 @@ export const isReady = (self: Watch): boolean =>
 /** Tells every watch how far it is (S4); one that is full learns nothing new. @category watching @since 0.1.0 */
 export const bookmark = (state: State): void => {
   const { revision, writeId } = state.timeline
-  const mark: Driver.WatchEvent = { _tag: "Bookmark", revision: String(revision), cursor: cursorOf(revision, writeId) }
+  const mark: Driver.WatchEvent = {
+    _tag: "Bookmark",
+    revision: String(revision),
+    cursor: StoreRules.cursor(String(revision), writeId)
+  }
   for (const watch of state.watches) {
     if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
     if (watch.buffer.length < watch.bufferSize) push(watch, mark)
@@ -537,7 +528,7 @@ export const bookmark = (state: State): void => {
 const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
   const { namespace } = self
   const { revision, writeId } = state.timeline
-  const cursor = cursorOf(revision, writeId)
+  const cursor = StoreRules.cursor(String(revision), writeId)
   const objects: Array<Raw> = []
   for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
     const object = self.kind.byKey.get(key)
@@ -563,9 +554,10 @@ const replay = (
   self: Watch,
   from: Revision.Cursor
 ): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
-  const cursor = parseCursor(from)
+  const cursor = StoreRules.parseCursor(from)
   if (Result.isFailure(cursor)) return Result.fail(cursor.failure)
-  const { revision, writeId } = cursor.success
+  const { writeId } = cursor.success
+  const revision = Number(cursor.success.revision)
   return Result.map(retained(state, revision, writeId), () => {
     const events: Array<Driver.WatchEvent> = []
     for (const change of changesAfter(state, revision)) {
@@ -597,7 +589,7 @@ const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined =
   const did = before !== undefined && concerns(watch, before)
   const does = after !== undefined && concerns(watch, after)
   if (!did && !does) return undefined
-  const cursor = cursorOf(revision, writeId)
+  const cursor = StoreRules.cursor(String(revision), writeId)
   const show = (object: Raw) => (watch.metadataOnly ? metadataOf(object) : object)
   if (does) return { _tag: did ? "Modified" : "Added", object: show(after), initial: false, cursor, writeId }
   const gone = last !== undefined && concerns(watch, last) ? last : before
