@@ -10,32 +10,15 @@ import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { Store } from "setpoint/Store"
-import type { StoreDriver } from "setpoint/StoreDriver"
 import * as backup from "./internal/contractBackup.ts"
 import * as limits from "./internal/contractLimits.ts"
 import * as modelled from "./internal/contractModelled.ts"
 import * as typed from "./internal/contractTyped.ts"
+import type { MakeLayer, Test } from "./internal/contractTypes.ts"
 import * as watching from "./internal/contractWatching.ts"
 import * as writing from "./internal/contractWriting.ts"
 
-/**
- * What the tests ask of a store's constructor. A store may keep more history than it is asked to, and send bookmarks
- * more often.
- *
- * @category models
- * @since 0.1.0
- */
-export interface StoreOptions {
-  /** Changes that are kept for resumed watches. */
-  readonly history?: number | undefined
-  /** A bookmark for every watch once in so many changes. */
-  readonly bookmarkEvery?: number | undefined
-  readonly maxObjectBytes?: number | undefined
-}
-
-/** @category models @since 0.1.0 */
-export type MakeLayer = (options: StoreOptions) => Layer.Layer<Store | StoreDriver, unknown>
+export type { MakeLayer, StoreOptions } from "./internal/contractTypes.ts"
 
 /** @category models @since 0.1.0 */
 export interface Options {
@@ -51,18 +34,6 @@ export interface Options {
   /** Milliseconds that one test may take. Default 20,000. */
   readonly timeoutMillis?: number | undefined
 }
-
-/**
- * How the parts of the suite declare a test: its body gets a fresh store.
- *
- * @category models
- * @since 0.1.0
- */
-export type Test = (
-  title: string,
-  body: Effect.Effect<unknown, unknown, Store | StoreDriver | Scope.Scope>,
-  options?: StoreOptions
-) => void
 
 /**
  * Declares the tests of the contract for a store.

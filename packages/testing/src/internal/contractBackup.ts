@@ -7,8 +7,8 @@ import * as Stream from "effect/Stream"
 import type { Raw } from "setpoint/Resource"
 import type { Store } from "setpoint/Store"
 import * as StoreDriver from "setpoint/StoreDriver"
-import type { MakeLayer, Test } from "../StoreContract.ts"
 import * as kit from "./contractKit.ts"
+import type { MakeLayer, Test } from "./contractTypes.ts"
 
 export const tests = (
   test: Test,

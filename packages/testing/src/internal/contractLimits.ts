@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Json, Raw } from "setpoint/Resource"
 import * as StoreDriver from "setpoint/StoreDriver"
-import type { Test } from "../StoreContract.ts"
 import * as kit from "./contractKit.ts"
+import type { Test } from "./contractTypes.ts"
 
 export const tests = (test: Test): void => {
   test(

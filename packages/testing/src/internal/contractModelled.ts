@@ -12,8 +12,8 @@ import * as Stream from "effect/Stream"
 import type { Raw } from "setpoint/Resource"
 import * as StoreDriver from "setpoint/StoreDriver"
 import type { StoreError } from "setpoint/StoreError"
-import type { MakeLayer, Test } from "../StoreContract.ts"
 import * as kit from "./contractKit.ts"
+import type { MakeLayer, Test } from "./contractTypes.ts"
 import * as Model from "./storeModel.ts"
 
 const Name = Schema.Literals(["a", "b", "c"])

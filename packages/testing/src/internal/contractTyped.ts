@@ -7,8 +7,8 @@ import * as Stream from "effect/Stream"
 import * as Kind from "setpoint/Kind"
 import type { JsonObject } from "setpoint/Resource"
 import * as Store from "setpoint/Store"
-import type { Test } from "../StoreContract.ts"
 import * as kit from "./contractKit.ts"
+import type { Test } from "./contractTypes.ts"
 
 const { Website } = kit
 

@@ -8,8 +8,8 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Raw } from "setpoint/Resource"
 import * as StoreDriver from "setpoint/StoreDriver"
-import type { MakeLayer, Test } from "../StoreContract.ts"
 import * as kit from "./contractKit.ts"
+import type { MakeLayer, Test } from "./contractTypes.ts"
 
 export const tests = (test: Test, makeLayer: MakeLayer): void => {
   delivery(test)
