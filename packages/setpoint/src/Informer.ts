@@ -562,6 +562,14 @@ export const awaitSynced = (self: Informer): Effect.Effect<void, SyncTimeout> =>
 }
 
 /**
+ * Why there is no live watch over a whole cache, in one sentence; `undefined` where there is one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const why = (self: Informer): string | undefined => Machine.why(self.work.state.machine)
+
+/**
  * How the informer is, and why it is not well.
  *
  * @category health
