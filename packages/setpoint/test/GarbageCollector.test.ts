@@ -275,6 +275,26 @@ describe("GarbageCollector", () => {
       assert.deepStrictEqual(yield* names, [])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
+  it.effect("an owner that its watch has not brought yet is not absent", () =>
+    Effect.gen(function*() {
+      yield* Effect.forkScoped(GarbageCollector.run(yield* lagging("Website")), { startImmediately: true })
+      yield* server("web", [yield* website("blog")])
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(yield* names, ["blog", "web"])
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
+  it.effect("a dependent that was released, unknown to the graph, stays", () =>
+    Effect.gen(function*() {
+      yield* Effect.forkScoped(GarbageCollector.run(yield* lagging("Server")), { startImmediately: true })
+      const site = yield* website("blog")
+      const web = yield* server("web", [site])
+      yield* TestClock.adjust("2 minutes")
+      yield* Store.update(Server, Owner.release(web, site))
+      yield* Store.delete(Website, site)
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(yield* names, ["web"])
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
   it.effect("an owner that cannot be read is not absent", () =>
     Effect.gen(function*() {
       const { driver } = yield* Store.Store
@@ -377,6 +397,16 @@ const server = (...input: Parameters<typeof inputOf>) => Store.create(Server, in
 
 const release = <A extends Resource.Any>(kind: Kind.Kind<A>, name: string, namespace = "default") =>
   Store.patchUnconditionally(kind, { namespace, name }, { merge: { metadata: { finalizers: null } } })
+
+/** The store's driver, whose watch of one kind brings everything a minute late. */
+const lagging = (kind: string) =>
+  Effect.map(Store.Store, ({ driver }): StoreDriver.Service => ({
+    ...driver,
+    watch: (at, options) =>
+      at.kind === kind
+        ? Stream.mapEffect(driver.watch(at, options), (batch) => Effect.delay(Effect.succeed(batch), "1 minute"))
+        : driver.watch(at, options)
+  }))
 
 /** All that is left, Websites first. */
 const names = Effect.gen(function*() {
