@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -341,6 +342,54 @@ describe("GarbageCollector", () => {
         assert.deepStrictEqual(lost, [], `seed ${seed}: lost although an owner lives`)
       }).pipe(Effect.scoped, Effect.provide(Layer.fresh(MemoryStore.layer))), { discard: true }))
 
+  it.effect("two thousand dependents go with their owner, and nothing is remembered of them", () =>
+    Effect.gen(function*() {
+      const site = yield* website("blog")
+      for (let i = 0; i < 2_000; i++) yield* server(`web-${i}`, [site])
+      yield* settled
+      const known = Effect.map(Metric.snapshot, (all) => all.find((_) => _.id === "setpoint_collector_objects")?.state)
+      assert.deepStrictEqual(yield* known, { value: 2_001 })
+      let gone = 0
+      const allGone = Stream.runForEachWhile(Store.watch(Server, { bufferSize: 10_000 }), (batch) =>
+        Effect.sync(() => {
+          gone += batch.filter((event) => event._tag === "Deleted").length
+          return gone < 2_000
+        }))
+      const watching = yield* Effect.forkScoped(allGone, { startImmediately: true })
+      yield* Store.delete(Website, site)
+      yield* Fiber.join(watching)
+      yield* settled
+      assert.deepStrictEqual(yield* names, [])
+      assert.deepStrictEqual(yield* known, { value: 0 })
+    }).pipe(collected, withOwnMetrics))
+
+  it.effect("after a defect it starts anew", () =>
+    Effect.gen(function*() {
+      const store = yield* Store.Store
+      let reads = 0
+      const kinds = Effect.suspend(() => ++reads === 1 ? Effect.die("a bug") : store.driver.kinds)
+      const buggy = Layer.succeed(Store.Store, { ...store, driver: { ...store.driver, kinds } })
+      yield* Layer.build(Layer.provide(GarbageCollector.layer(), buggy))
+      const site = yield* website("blog")
+      yield* server("web", [site])
+      yield* Store.delete(Website, site)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* names, [])
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
+  it.effect("where a store's driver collects by itself, the layer does nothing", () =>
+    Effect.gen(function*() {
+      const store = yield* Store.Store
+      const capabilities = { ...store.driver.capabilities, collector: true }
+      const collects = Layer.succeed(Store.Store, { ...store, driver: { ...store.driver, capabilities } })
+      yield* Layer.build(Layer.provide(GarbageCollector.layer(), collects))
+      const site = yield* website("blog")
+      yield* server("web", [site])
+      yield* Store.delete(Website, site)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* names, ["web"])
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
   it.effect("its state is seen in metrics and health", () =>
     Effect.gen(function*() {
       const site = yield* website("blog")
@@ -358,7 +407,7 @@ describe("GarbageCollector", () => {
       assert.deepInclude(after, ["setpoint_collector_deleted_total", { count: 1, incremental: true }])
     }).pipe(
       Effect.provide(Layer.merge(Layer.fresh(Health.layer), MemoryStore.layer)),
-      (self) => Effect.suspend(() => Effect.provideService(self, Metric.MetricRegistry, new Map()))
+      withOwnMetrics
     ))
 
   it.effect("options that cannot work are refused, naming the option", () =>
@@ -382,6 +431,9 @@ const collecting = Effect.flatMap(
 const collectedWith = <L>(layer: Layer.Layer<L | Store.Store>) => <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.andThen(collecting, self).pipe(Effect.provide(layer))
 const collected = collectedWith(MemoryStore.layer)
+
+const withOwnMetrics = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => Effect.provideService(self, Metric.MetricRegistry, new Map()))
 
 /** Until the collector is at rest: kinds that are new are found every 10 seconds. */
 const settled = TestClock.adjust("11 seconds")
