@@ -1,1 +1,3 @@
-export {}
+export * as RateLimiter from "./RateLimiter.ts"
+
+export * as WorkQueue from "./WorkQueue.ts"
