@@ -8,7 +8,8 @@ export default defineConfig({
     projects: [
       project("setpoint", "packages/setpoint"),
       project("@setpoint/testing", "packages/testing"),
-      project("@setpoint/sql", "packages/sql")
+      project("@setpoint/sql", "packages/sql"),
+      project("tools", "tools")
     ]
   }
 })

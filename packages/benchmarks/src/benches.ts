@@ -2,6 +2,7 @@
 import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as OurQueue from "./ours/queue.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
   peer,
@@ -55,7 +56,7 @@ export const benches: ReadonlyArray<Bench> = [
     cases: [1000, 10_000, 100_000, 1_000_000].map((n) => ({ n, workers: 1 })),
     quick: [{ n: 100_000, workers: 1 }],
     figures: ["ns_per_op"],
-    subjects: { limit: PlainQueue.addTakeDone },
+    subjects: { ...OurQueue.addTakeDone, limit: PlainQueue.addTakeDone },
     peers: (of) => of.n < 10_000 ? [] : queuePeers("queue-add-get-done")(of),
     goals: [
       { figure: "ns_per_op", factor: 0.7, of: "client-go-ratelimiting", when: at100k },
@@ -68,7 +69,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "one key waits, and is added n times more",
     cases: [{ n: 1_000_000, workers: 1 }],
     figures: ["ns_per_op"],
-    subjects: { limit: PlainQueue.duplicateAdd },
+    subjects: { ...OurQueue.duplicateAdd, limit: PlainQueue.duplicateAdd },
     peers: queuePeers("queue-duplicate-add"),
     goals: [{ figure: "ns_per_op", factor: 2, of: "client-go" }]
   },
@@ -78,7 +79,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "n adds of keys drawn from 10,000 while workers take and end passes",
     cases: [{ n: 1_000_000, workers: 4 }],
     figures: ["ns_per_op"],
-    subjects: { limit: PlainQueue.steady },
+    subjects: { ...OurQueue.steady, limit: PlainQueue.steady },
     peers: queuePeers("queue-steady", "kube-applier"),
     goals: [{ figure: "ns_per_op", factor: 1, of: "kube-applier" }]
   },
@@ -88,7 +89,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "n keys are added with delays of 0 to 500 ms; CPU until the last was delivered, and how late they came",
     cases: [{ n: 100_000, workers: 1 }],
     figures: ["cpu_s", "p99_us"],
-    subjects: { limit: PlainQueue.delayed },
+    subjects: { ...OurQueue.delayed, limit: PlainQueue.delayed },
     peers: queuePeers("delayed"),
     goals: [
       { figure: "cpu_s", factor: 1, of: "kube-scheduler" },

@@ -35,13 +35,12 @@ export interface Address {
 }
 
 /**
- * A kind whose objects have type `A`.
+ * A kind whatever the type of its objects: what lists of kinds hold.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Kind<in out A extends Any> {
-  readonly [TypeId]: Types.Invariant<A>
+export interface AnyKind {
   readonly address: Address
   /** `group/version` of this served version: what its objects carry. */
   readonly apiVersion: string
@@ -59,6 +58,17 @@ export interface Kind<in out A extends Any> {
   /** The declared fields: stored JSON to typed fields. */
   readonly codec: Schema.Codec<unknown, unknown>
   /** A stored object as typed object. */
+  readonly decode: (raw: Raw) => Result.Result<Any, DecodeError>
+}
+
+/**
+ * A kind whose objects have type `A`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Kind<in out A extends Any> extends AnyKind {
+  readonly [TypeId]: Types.Invariant<A>
   readonly decode: (raw: Raw) => Result.Result<A, DecodeError>
   /** A typed object in stored form: only the declared fields, without those that the Schema does not know. */
   readonly encode: (object: A) => Result.Result<Raw, Invalid>
@@ -271,10 +281,10 @@ const addressOf = (options: Options<string, unknown, unknown, FieldSchemas>): Ad
   const check = (field: string, why: string | undefined) => {
     if (why !== undefined) throw new InvalidKind({ kind: options.kind, field, why })
   }
-  check("group", address.group === "" ? undefined : names.checkGroup(address.group))
+  check("group", names.checkGroup(address.group))
   check("version", names.checkVersion(address.version))
   check("kind", names.checkKind(address.kind))
-  check("plural", names.checkLabel(address.plural))
+  check("plural", names.checkPlural(address.plural))
   for (const field of Object.keys(options.fields ?? {})) {
     check(`fields.${field}`, reserved.has(field) ? "is a name of every object; choose another" : undefined)
   }
