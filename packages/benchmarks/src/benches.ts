@@ -2,6 +2,7 @@
 import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
@@ -112,6 +113,13 @@ export const benches: ReadonlyArray<Bench> = [
     ]
   },
   {
+    name: "informer",
+    what: "the informer alone: n listed objects into the cache; then 200,000 updates through the watch to one handler",
+    cases: [{ n: 100_000, workers: 1 }],
+    figures: ["ns_per_op", "events_per_s"],
+    subjects: { setpoint: OurInformer.events, limit: PlainEngine.cache }
+  },
+  {
     name: "latency",
     id: "B4",
     what: "at rest, one update each 2 ms: from the event to the reconciler",
@@ -134,7 +142,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "live heap of a cached object of 1 KB",
     cases: [{ n: 100_000, workers: 1 }],
     figures: ["bytes_per_object"],
-    subjects: { limit: PlainEngine.cached },
+    subjects: { setpoint: OurInformer.cached, limit: PlainEngine.cached },
     peers: memoryPeers("memory-object"),
     goals: [{ figure: "bytes_per_object", factor: 0.7, of: "client-go-typed" }]
   },
@@ -145,7 +153,7 @@ export const benches: ReadonlyArray<Bench> = [
     cases: ["present", "stripped"].map((variant) => ({ n: 50_000, workers: 1, variant })),
     quick: [{ n: 50_000, workers: 1, variant: "stripped" }],
     figures: ["bytes_per_object"],
-    subjects: { limit: PlainEngine.cached },
+    subjects: { setpoint: OurInformer.cached, limit: PlainEngine.cached },
     peers: memoryPeers("memory-pod"),
     goals: [{
       figure: "bytes_per_object",

@@ -55,6 +55,24 @@ export const engine: Subject = (of) => {
   }
 }
 
+/** The cache alone. */
+export const cache: Subject = (of) => {
+  const all = list(of.n, objects("object"))
+  const { events } = updates(all, 200_000)
+  const cache = new Map<string, Raw>()
+  collect()
+  const start = nowMillis()
+  for (const object of all) cache.set(textOf(object), object)
+  const listed = nowMillis()
+  let told = 0
+  for (const { object } of events) {
+    cache.set(textOf(object), object)
+    told++
+  }
+  const end = nowMillis()
+  return { ...rate(listed - start, of.n), events_per_s: (told * 1000) / (end - listed) }
+}
+
 /** One turn of the microtask queue stands between the event and the reconciler. */
 export const latency: Subject = async (of) => {
   const all = list(of.n, objects("object"))
