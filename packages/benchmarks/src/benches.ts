@@ -2,8 +2,10 @@
 import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as PlainStore from "./limit/store.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
+import * as OurStore from "./ours/store.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
   peer,
@@ -161,5 +163,17 @@ export const benches: ReadonlyArray<Bench> = [
       of: "client-go-typed",
       when: ({ variant }) => variant === "stripped"
     }]
+  },
+  {
+    name: "memory-store",
+    what:
+      "MemoryStore through Store: n objects created, updated, read by key, listed; n updates to 1, 10 and 100 watches",
+    cases: OurStore.variants.map((variant) => ({
+      n: variant.startsWith("watch") ? 10_000 : 100_000,
+      workers: 1,
+      variant
+    })),
+    figures: ["ns_per_op"],
+    subjects: { setpoint: OurStore.onMemory, limit: PlainStore.onMemory }
   }
 ]
