@@ -3,6 +3,7 @@ import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
 import * as PlainStore from "./limit/store.ts"
+import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 import * as OurStore from "./ours/store.ts"
@@ -106,7 +107,7 @@ export const benches: ReadonlyArray<Bench> = [
     cases: [10_000, 100_000].flatMap((n) => [1, 4].map((workers) => ({ n, workers }))),
     quick: [{ n: 100_000, workers: 1 }],
     figures: ["ns_per_op", "events_per_s"],
-    subjects: { limit: PlainEngine.engine },
+    subjects: { ...OurEngine.engine, limit: PlainEngine.engine },
     peers: controllerPeers("engine"),
     goals: [
       { figure: "ns_per_op", factor: 0.5, of: "controller-runtime", when: at100k },
@@ -127,7 +128,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "at rest, one update each 2 ms: from the event to the reconciler",
     cases: [{ n: 10_000, workers: 1 }],
     figures: ["p50_us", "p99_us"],
-    subjects: { limit: PlainEngine.latency },
+    subjects: { setpoint: OurEngine.latency, limit: PlainEngine.latency },
     peers: (of) => [
       go("latency", "controller-runtime", of, "-updates", "2000"),
       go("latency", "controller-runtime-classic-queue", of, "-updates", "2000"),
@@ -175,5 +176,15 @@ export const benches: ReadonlyArray<Bench> = [
     })),
     figures: ["ns_per_op"],
     subjects: { setpoint: OurStore.onMemory, limit: PlainStore.onMemory }
+  },
+  {
+    name: "million",
+    what: "n objects are listed and reconciled once: time, memory, and how long the event loop stood still",
+    cases: [{ n: 1_000_000, workers: 4 }],
+    quick: [{ n: 100_000, workers: 4 }],
+    figures: ["wall_s", "peak_rss_mb", "longest_pause_ms", "longest_pause_without_gc_ms"],
+    subjects: { setpoint: OurEngine.million },
+    goals: [{ figure: "longest_pause_without_gc_ms", factor: 50, of: "absolute" }],
+    flags: ["--max-old-space-size=8192"]
   }
 ]

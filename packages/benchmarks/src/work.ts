@@ -41,10 +41,10 @@ export const objects = (fixture: Fixture): (i: number) => Raw => {
   return (i) => JSON.parse(text.replaceAll("__I__", digits(i, 6)).replaceAll("__N__", digits(i % 10, 2)))
 }
 
-/** A new version of an object: resourceVersion and one field of spec differ, the rest is shared. */
+/** A new version of an object: resourceVersion, generation and one field of spec differ, the rest is shared. */
 export const updated = (object: Raw, version: number): Raw => ({
   ...object,
-  metadata: { ...object.metadata, resourceVersion: String(version) },
+  metadata: { ...object.metadata, resourceVersion: String(version), generation: version },
   spec: { ...(object["spec"] as object), field0: `updated-${version}` }
 })
 
