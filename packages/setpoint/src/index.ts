@@ -102,3 +102,24 @@ export * as StoreError from "./StoreError.ts"
  * @since 0.1.0
  */
 export * as WorkQueue from "./WorkQueue.ts"
+
+/**
+ * Conditions: what a status says about an object, one aspect at a time.
+ *
+ * @since 0.1.0
+ */
+export * as Condition from "./Condition.ts"
+
+/**
+ * Finalizers: a clean-up that a store waits for before it removes an object.
+ *
+ * @since 0.1.0
+ */
+export * as Finalizer from "./Finalizer.ts"
+
+/**
+ * Owners: which object another one belongs to.
+ *
+ * @since 0.1.0
+ */
+export * as Owner from "./Owner.ts"
