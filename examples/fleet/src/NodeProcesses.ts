@@ -133,7 +133,9 @@ const make = Effect.fnUntraced(function*(options: { readonly logs: string }) {
       Effect.asVoid
     )
 
+  const self = system.row(process.pid)
   return Processes.of({
+    run: `${process.pid}@${self?.began ?? ""}`,
     start,
     look: (identity) => Effect.sync(() => look(identity)),
     find: (owner) => Effect.sync(() => system.find(owner)),
