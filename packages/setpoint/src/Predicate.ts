@@ -64,9 +64,9 @@ export const generationChanged: Predicate = ({ oldRaw, raw, type }) => {
     : generation !== oldRaw.metadata.generation
 }
 
-const metadataChanged = (field: "labels" | "annotations" | "finalizers" | "ownerReferences"): Predicate =>
-({ oldRaw, raw, type }) =>
-  type !== "Modified" || oldRaw === undefined || !sameValue(oldRaw.metadata[field], raw.metadata[field])
+const metadataChanged =
+  (field: "labels" | "annotations" | "finalizers" | "ownerReferences"): Predicate => ({ oldRaw, raw, type }) =>
+    type !== "Modified" || oldRaw === undefined || !sameValue(oldRaw.metadata[field], raw.metadata[field])
 
 /**
  * Labels changed. `Added` and `Deleted` pass.

@@ -97,7 +97,11 @@ export class UnknownOutcome extends Schema.TaggedError<UnknownOutcome>()("Unknow
  * @category reasons
  * @since 0.1.0
  */
-export class Expired extends Schema.TaggedError<Expired>()("Expired", { why: Schema.String }) {}
+export class Expired extends Schema.TaggedError<Expired>()("Expired", {
+  why: Schema.String,
+  /** The cursor is of another timeline, as the store knows for sure: everything may differ, even at equal revisions. */
+  otherTimeline: Schema.optionalKey(Schema.Boolean)
+}) {}
 
 /**
  * The reader of a watch was too slow for its buffer (S9): resume from its last cursor.
@@ -180,7 +184,9 @@ const explain = (reason: Reason): string => {
     case "Invalid":
       return `invalid: ${fieldsText(reason.fields)}`
     case "DecodeError":
-      return `the stored object does not fit its kind's schema: ${fieldsText(reason.fields)}; correct the stored object or the schema`
+      return `the stored object does not fit its kind's schema: ${
+        fieldsText(reason.fields)
+      }; correct the stored object or the schema`
     case "Forbidden":
       return `forbidden: ${reason.why}; grant the permission`
     case "Unauthorized":

@@ -192,6 +192,8 @@ export interface WorkQueue<in out K, in out R = string, in out E = unknown>
   readonly isAlone: boolean
   /** How many of its keys may run at once. Set by {@link setConcurrency}. */
   concurrency: number
+  /** Gives no key while it is set. Set by {@link setPausedUnsafe}. */
+  isPaused: boolean
 }
 
 /**
@@ -234,6 +236,19 @@ export const closeGroup = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> 
     for (const queue of group.members) shutdownUnsafe(queue)
     wakeAll(group)
   })
+
+/**
+ * Stops the queue from giving keys, or lets it go on. Keys are added, dedupe and wait as ever.
+ *
+ * @since 0.1.0
+ * @category settings
+ */
+export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boolean): void => {
+  if (self.isPaused === isPaused) return
+  self.isPaused = isPaused
+  const state = stateOf(self)
+  settle(self, state, Rules.depth(state))
+}
 
 /**
  * The options of {@link make}.
@@ -293,6 +308,7 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
     state: yield* Ref.make(Rules.make(settings)),
     drained: yield* Deferred.make<boolean>(),
     isAlone: options.group === undefined,
+    isPaused: false,
     weight: yield* atLeastOne("weight", options.weight ?? 1),
     concurrency: yield* atLeastOne("concurrency", options.concurrency ?? Infinity),
     turn: 0,
@@ -349,7 +365,7 @@ const positiveMillis = (field: string, input: Duration.Input) => {
 const stateOf = <K, R, E>(self: WorkQueue<K, R, E>): Rules.State<K, R, E> => Ref.getUnsafe(self.state)
 
 const canGive = <K, R, E>(self: WorkQueue<K, R, E>, state: Rules.State<K, R, E>): boolean =>
-  state.running.length < self.concurrency && Rules.depth(state) > 0
+  !self.isPaused && state.running.length < self.concurrency && Rules.depth(state) > 0
 
 /** One hint a ready key, while takers wait that have none: nobody wakes for nothing, nobody sleeps beside a key. */
 const wake = <K, R, E>(group: Group<K, R, E>, keys: number): void => {
@@ -573,16 +589,31 @@ const takeMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Ef
   Effect.suspend(() => {
     const taken = takeAnyUnsafe(group)
     if (taken !== undefined) return Effect.succeed(taken)
+    return Effect.flatMap(waitMasked(group, restore), () => takeMasked(group, restore))
+  })
+
+const waitMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Effect<void, Cause.Done> =>
+  Effect.suspend(() => {
     if (isSpent(group)) return Effect.fail(Cause.Done())
     group.idle++
-    const wait = Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
+    return Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
       Effect.sync(() => {
         group.idle--
         // It may have gone with its hint in hand: another taker gets one.
         if (Exit.isFailure(exit)) wake(group, 1)
       }))
-    return Effect.flatMap(wait, () => takeMasked(group, restore))
   })
+
+/**
+ * Waits until a key of the group may be ready, and takes none. Fails with `Done` when the group is closed and has none
+ * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region, where the wait alone may be
+ * interrupted.
+ *
+ * @since 0.1.0
+ * @category taking
+ */
+export const waitAny = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void, Cause.Done> =>
+  Effect.uninterruptibleMask((restore) => waitMasked(group, restore))
 
 /**
  * Waits for the next key of the group and takes it. Fails with `Done` when the group is closed and has none left.

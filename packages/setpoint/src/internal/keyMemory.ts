@@ -168,11 +168,12 @@ export const isOwnRevision = <Cache>(memory: KeyMemory<Cache> | undefined, revis
  * Own revisions whose events have come are causes of this pass or never will be.
  */
 export const passBegan = <Cache>(memory: KeyMemory<Cache>): { readonly readStore: boolean } => {
-  if (isHeld(memory)) memory.readStore = true
+  const readStore = isHeld(memory) || memory.readStore
+  memory.readStore = false // a reply that is lost from here on concerns the next pass
   memory.stale = undefined
   memory.spacedUntil = -Infinity
   memory.ownRevisions = new Set(memory.pending.map((write) => write.revision))
-  return { readStore: memory.readStore }
+  return { readStore }
 }
 
 /** A pass that read the store has ended: what was remembered before it is dropped; what it wrote itself is not. */

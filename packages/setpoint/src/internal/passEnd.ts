@@ -9,7 +9,10 @@ import type { Request } from "../Request.ts"
 import { StoreError } from "../StoreError.ts"
 
 /** Why the engine itself interrupted a pass. */
-export type Ordered = "newerSpec" | "dropped" | "deadline"
+export type Ordered = "newerSpec" | "dropped"
+
+/** The error of a pass that took longer than its deadline. */
+export const deadlineExceeded = { _tag: "DeadlineExceeded" } as const
 
 /** @internal */
 export type PassEnd =
@@ -40,6 +43,7 @@ const isOwn = (error: StoreError, request: Request): boolean =>
   error.kind === request.kind && error.key.name === request.name && error.key.namespace === request.namespace
 
 const ofError = (error: unknown, request: Request): PassEnd => {
+  if (error === deadlineExceeded) return { _tag: "DeadlineExceeded" }
   if (error instanceof Terminal) return { _tag: "Terminal", error }
   if (!(error instanceof StoreError)) return { _tag: "Failed", error, notBeforeMillis: 0 }
   switch (error.reason._tag) {
@@ -66,14 +70,9 @@ const ofCause = (cause: Cause.Cause<unknown>, request: Request, ordered: Ordered
   }
   if (ordered === "dropped") return { _tag: "Dropped" }
   if (failure !== undefined) return failure
-  switch (ordered) {
-    case "newerSpec":
-      return { _tag: "Superseded" }
-    case "deadline":
-      return { _tag: "DeadlineExceeded" }
-    case undefined:
-      return { _tag: "Failed", error: "the pass was interrupted from inside", notBeforeMillis: 0 }
-  }
+  return ordered === "newerSpec"
+    ? { _tag: "Superseded" }
+    : { _tag: "Failed", error: "the pass was interrupted from inside", notBeforeMillis: 0 }
 }
 
 /**

@@ -1,0 +1,182 @@
+/**
+ * Feeds: the informers that a Controller's registrations hold, as E10 sees them. They answer the reads of passes, and tell
+ * keys when a cache has shown what their passes wrote.
+ */
+import * as Result from "effect/Result"
+import * as Informer from "../Informer.ts"
+import type { AnyKind } from "../Kind.ts"
+import type { ReaderListOptions } from "../Pass.ts"
+import { type Key, keyText, type Raw } from "../Resource.ts"
+import * as Selector from "../Selector.ts"
+import type * as KeyMemory from "./keyMemory.ts"
+
+/** Whoever waits for a cache to show an object. */
+export interface Waiter {
+  /** The cache moved to this state of the object, or lost it (`deleted`). Called after all handlers of the change. */
+  readonly cacheMoved: (
+    feed: Feed,
+    object: string,
+    seen: KeyMemory.Seen | undefined,
+    deleted: KeyMemory.Seen | undefined
+  ) => void
+  readonly timelineBegan: (feed: Feed) => void
+}
+
+/** One informer, and who waits for what on it. */
+export interface Feed {
+  readonly informer: Informer.Informer
+  readonly kind: AnyKind
+  readonly waiters: Map<string, Set<Waiter>>
+  holders: number
+}
+
+/** The feeds of one Controller, by store name and kind. */
+export interface Feeds {
+  readonly byKind: Map<string, Array<Feed>>
+}
+
+export const make = (): Feeds => ({ byKind: new Map() })
+
+const kindKey = (store: string, kind: string): string => `${store} ${kind}`
+
+const none: ReadonlyArray<Feed> = []
+
+export const of = (feeds: Feeds, store: string, kind: string): ReadonlyArray<Feed> =>
+  feeds.byKind.get(kindKey(store, kind)) ?? none
+
+/** Enters an informer, once however often it is held; gives the feed and what gives it back. */
+export const hold = (
+  feeds: Feeds,
+  store: string,
+  kind: AnyKind,
+  informer: Informer.Informer
+): { readonly feed: Feed; readonly release: () => void } => {
+  const key = kindKey(store, kind.groupKind)
+  const known = feeds.byKind.get(key) ?? []
+  const feed = known.find((feed) => feed.informer === informer) ?? enter(feeds, key, known, kind, informer)
+  feed.holders++
+  return { feed, release: () => leave(feeds, key, feed) }
+}
+
+const enter = (
+  feeds: Feeds,
+  key: string,
+  known: Array<Feed>,
+  kind: AnyKind,
+  informer: Informer.Informer
+): Feed => {
+  const feed: Feed = { informer, kind, waiters: new Map(), holders: 0 }
+  known.push(feed)
+  feeds.byKind.set(key, known)
+  return feed
+}
+
+const leave = (feeds: Feeds, key: string, feed: Feed): void => {
+  feed.holders--
+  if (feed.holders > 0) return
+  const left = (feeds.byKind.get(key) ?? []).filter((other) => other !== feed)
+  if (left.length === 0) feeds.byKind.delete(key)
+  else feeds.byKind.set(key, left)
+}
+
+// Reads (E10)
+
+/** Full, synced, and of the namespace: the selector is for the caller to judge. */
+const isInReach = ({ informer }: Feed, namespace: string | undefined): boolean =>
+  informer.full && (informer.namespace === undefined || informer.namespace === namespace) &&
+  Informer.isSynced(informer)
+
+/** What the caches say of an object: its state, `"absent"`, or nothing where none covers it. */
+export const get = (feeds: Feeds, store: string, kind: string, key: Key): Raw | "absent" | undefined => {
+  for (const feed of of(feeds, store, kind)) {
+    if (!isInReach(feed, key.namespace)) continue
+    const raw = Informer.get(feed.informer, key)
+    if (raw !== undefined) return raw
+    if (feed.informer.selector === undefined) return "absent" // a selection does not tell what is outside of it
+  }
+  return undefined
+}
+
+export const list = (
+  feeds: Feeds,
+  store: string,
+  kind: string,
+  options: ReaderListOptions
+): ReadonlyArray<Raw> | undefined => {
+  for (const feed of of(feeds, store, kind)) {
+    if (!isInReach(feed, options.namespace)) continue
+    if (feed.informer.selector !== undefined && feed.informer.selector !== options.selector) continue
+    return select(feed.informer, options)
+  }
+  return undefined
+}
+
+const select = (informer: Informer.Informer, options: ReaderListOptions): ReadonlyArray<Raw> | undefined => {
+  const { name, namespace, ownerUid, selector } = options
+  if (selector === undefined || selector === informer.selector) {
+    return Informer.list(informer, { namespace, name, ownerUid, sorted: true })
+  }
+  const parsed = Selector.parse(selector)
+  if (Result.isFailure(parsed)) return undefined // the store says what is wrong with it
+  const narrow = parsed.success.requirements.find(({ operator, values }) => operator === "In" && values.length === 1)
+  const value = narrow?.values[0]
+  const label = narrow === undefined || value === undefined ? undefined : { key: narrow.key, value }
+  return Informer.list(informer, { namespace, name, ownerUid, label, sorted: true })
+    .filter((raw) => Selector.matches(parsed.success, raw.metadata.labels))
+}
+
+// What was written (E10, E11)
+
+export const objectText = (key: Key): string => keyText(key)
+
+export const seen = (feed: Feed, key: Key): KeyMemory.Seen | undefined => {
+  const raw = Informer.get(feed.informer, key)
+  return raw === undefined ? undefined : seenOf(raw)
+}
+
+export const seenOf = (raw: Raw): KeyMemory.Seen => ({
+  uid: raw.metadata.uid,
+  revision: raw.metadata.resourceVersion
+})
+
+/** Whether the cache will show this object: it is in its namespace, and matches or is held already. */
+export const willShow = ({ informer }: Feed, key: Key, object: Raw): boolean => {
+  if (informer.namespace !== undefined && informer.namespace !== key.namespace) return false
+  if (informer.selector === undefined || Informer.get(informer, key) !== undefined) return true
+  const selector = Selector.parse(informer.selector)
+  return Result.isFailure(selector) || Selector.matches(selector.success, object.metadata.labels)
+}
+
+export const wait = (feed: Feed, object: string, waiter: Waiter): void => {
+  const waiters = feed.waiters.get(object)
+  if (waiters === undefined) feed.waiters.set(object, new Set([waiter]))
+  else waiters.add(waiter)
+}
+
+export const stopWaiting = (feed: Feed, object: string, waiter: Waiter): void => {
+  const waiters = feed.waiters.get(object)
+  if (waiters === undefined) return
+  waiters.delete(waiter)
+  if (waiters.size === 0) feed.waiters.delete(object)
+}
+
+/** Tells those who wait for this object: after the handlers, so that a key's add comes before its gate opens. */
+export const tell = (
+  feed: Feed,
+  entry: { readonly namespace: string; readonly name: string; readonly raw: Raw | undefined },
+  deleted: KeyMemory.Seen | undefined
+): void => {
+  if (feed.waiters.size === 0) return
+  const object = objectText(entry)
+  const waiters = feed.waiters.get(object)
+  if (waiters === undefined) return
+  const now = entry.raw === undefined ? undefined : seenOf(entry.raw)
+  for (const waiter of Array.from(waiters)) waiter.cacheMoved(feed, object, now, deleted)
+}
+
+export const tellTimeline = (feed: Feed): void => {
+  const waiters = new Set<Waiter>()
+  for (const some of feed.waiters.values()) for (const waiter of some) waiters.add(waiter)
+  feed.waiters.clear()
+  for (const waiter of waiters) waiter.timelineBegan(feed)
+}
