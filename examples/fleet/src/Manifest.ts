@@ -46,10 +46,7 @@ const maxAliases = 100
 
 /** Reads a file. Empty documents are none. */
 export const read = (file: string, bytes: Uint8Array): File => {
-  const whole = (why: string, line = 1): File => ({
-    manifests: [],
-    problems: [{ file, line, column: 1, field: "", why }]
-  })
+  const whole = (why: string, line?: number) => unreadable(file, why, line)
   if (bytes.length > maxBytes) return whole(`is ${bytes.length} bytes long; a manifest may have ${maxBytes}`)
   const text = decodeText(bytes)
   if (typeof text !== "string") return whole(`is not ${text.encoding} text`, text.line)
@@ -60,6 +57,12 @@ export const read = (file: string, bytes: Uint8Array): File => {
     return whole(`cannot be read as YAML: ${String(cause)}`)
   }
 }
+
+/** A file of which nothing could be read. */
+export const unreadable = (file: string, why: string, line = 1): File => ({
+  manifests: [],
+  problems: [{ file, line, column: 1, field: "", why }]
+})
 
 const decodeText = (bytes: Uint8Array): string | { readonly encoding: string; readonly line: number } => {
   const encoding = bytes[0] === 0xff && bytes[1] === 0xfe

@@ -41,7 +41,7 @@ const step = Effect.fnUntraced(function*(process: Process) {
     case "Wait":
       return Outcome.requeueAfter(next.millis)
     case "BackOff":
-      yield* backOff(process, next.launch, next.why)
+      yield* sweep(yield* backOff(process, next.launch, next.why))
       return poll
     case "Rest": {
       const rests = process.status?.phase._tag === "Stopped"
@@ -83,14 +83,14 @@ const record = Effect.fnUntraced(function*(process: Process, identity: Identity,
   const now = yield* Clock.currentTimeMillis
   const { run } = yield* Processes
   yield* Effect.logInfo(`${process.metadata.name} is started, pid ${identity.pid}, port ${launch.port}`)
-  yield* write(process, Rules.started(process, identity, launch, run, now))
+  return yield* write(process, Rules.started(process, identity, launch, run, now))
 })
 
 const backOff = Effect.fnUntraced(function*(process: Process, launch: Launch, why: string) {
   const status = Rules.backingOff(process, launch, why, yield* Clock.currentTimeMillis)
   const delay = Rules.backoffMillis(status.crashes)
   yield* Effect.logWarning(`${process.metadata.name} ended (${why}): starts again in ${delay} ms`)
-  yield* write(process, status)
+  return yield* write(process, status)
 })
 
 /**

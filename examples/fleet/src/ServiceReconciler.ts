@@ -12,7 +12,8 @@ export const services = Reconciler.make(Service, {
   concurrency: 1,
   reconcile: Effect.fn("Service.reconcile")(function*(request) {
     const service = yield* Store.get(Service, request)
-    const { items } = yield* Store.list(Process)
+    // Past the cache, since it may not know yet what another service was given.
+    const { items } = yield* Store.list(Process, { consistency: "mostRecent" })
     const plan = Rules.plan(service, items)
     yield* Effect.forEach(
       plan.create,

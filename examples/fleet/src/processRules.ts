@@ -186,15 +186,12 @@ export const checked = (process: Process, failure: string | undefined, now: numb
   const age = now - Date.parse(phase.since)
   if (failure === undefined) {
     const ready = Condition.find(process.status?.conditions ?? [], "Ready")
+    const healthy = { reason: "Running", message: process.spec.health === undefined ? "runs" : "is healthy" }
     return status(
       process,
-      {
-        phase: { ...phase, failedChecks: 0 },
-        crashes: age >= settledMillis ? 0 : process.status?.crashes ?? 0
-      },
-      ready?.status === "True"
-        ? ready
-        : Condition.ready({ reason: "Running", message: process.spec.health === undefined ? "runs" : "is healthy" })
+      { phase: { ...phase, failedChecks: 0 }, crashes: age >= settledMillis ? 0 : process.status?.crashes ?? 0 },
+      // Why it is ready stays as it was said first: that it was adopted, say.
+      Condition.ready(ready?.status === "True" ? { reason: ready.reason, message: ready.message } : healthy)
     )
   }
   // One that was never healthy is given time to become so.
