@@ -27,21 +27,26 @@
  *
  * @since 0.1.0
  */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import type * as Pull from "effect/Pull"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Rules from "./internal/informer.ts"
+import * as Buffer from "./internal/informerBuffer.ts"
 import * as Cache from "./internal/informerCache.ts"
 import * as Machine from "./internal/informerMachine.ts"
 import * as Pass from "./Pass.ts"
 import type { Key, Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
+import * as Selector from "./Selector.ts"
 import type * as StoreDriver from "./StoreDriver.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -69,8 +74,8 @@ export interface Options {
   readonly storeName?: string | undefined
   /** Only this namespace. Default: all. */
   readonly namespace?: string | undefined
-  /** Only objects that match: canonical text. Default: all. */
-  readonly selector?: string | undefined
+  /** Only objects that match. Default: all. */
+  readonly selector?: Selector.Selector | string | undefined
   /** Keep metadata alone. Default `false`. */
   readonly metadataOnly?: boolean | undefined
   readonly transform?: Transform | undefined
@@ -191,6 +196,8 @@ export interface Handler {
   readonly onSynced?: (() => void) | undefined
   /** The store is another one than it was; every object follows, via `"newTimeline"`. */
   readonly onNewTimeline?: (() => void) | undefined
+  /** The informer was closed: nothing follows. */
+  readonly onClosed?: (() => void) | undefined
   /** Whether unchanged objects are handed again now and then. Default `false`. */
   readonly redelivery?: boolean | undefined
 }
@@ -239,8 +246,7 @@ export interface ListOptions {
   readonly name?: string | undefined
   /** Only dependents of this uid. */
   readonly ownerUid?: string | undefined
-  /** Only objects with this label, or with this value of it. */
-  readonly label?: { readonly key: string; readonly value: string } | undefined
+  readonly selector?: Selector.Selector | undefined
   /** Only those that the index of this name gives `value` for. */
   readonly index?: { readonly name: string; readonly value: string } | undefined
   /** In the store's order, the UTF-8 bytes of `namespace/name` (S8). Default `false`: in any order. */
@@ -260,6 +266,7 @@ export interface Informer {
   readonly kind: string
   readonly store: string
   readonly namespace: string | undefined
+  /** Canonical text; `undefined` for all objects. */
   readonly selector: string | undefined
   /** Whether it holds whole objects: neither metadata alone nor transformed ones. */
   readonly full: boolean
@@ -371,6 +378,8 @@ export const prepare = (
     backoffCapMillis: cap,
     resetAfterMillis: duration("backoff.reset", options.backoff?.reset, 120_000, 0)
   }
+  const selector = selectorText(options.selector)
+  if (Result.isFailure(selector)) flaws.push(selector.failure)
   const flaw = flaws[0]
   if (flaw !== undefined) return Result.fail(flaw)
   const state = Rules.make(Machine.make(policy), {
@@ -389,7 +398,7 @@ export const prepare = (
     kind: at.group === "" ? at.kind : `${at.kind}.${at.group}`,
     store: options.storeName ?? "default",
     namespace: options.namespace,
-    selector: options.selector,
+    selector: Result.getOrUndefined(selector),
     full: !settings.metadataOnly && options.transform === undefined,
     work: {
       driver,
@@ -400,6 +409,21 @@ export const prepare = (
       lastSignMillis: 0,
       relistAtMillis: Infinity
     }
+  })
+}
+
+/**
+ * The canonical text of a selector, `undefined` where it selects everything.
+ *
+ * @internal
+ */
+export const selectorText = (
+  selector: Selector.Selector | string | undefined
+): Result.Result<string | undefined, InvalidOptions> => {
+  const parsed = typeof selector === "string" ? Selector.parse(selector) : Result.succeed(selector)
+  return Result.mapBoth(parsed, {
+    onSuccess: (_) => _ === undefined || _.text === "" ? undefined : _.text,
+    onFailure: (error) => new InvalidOptions({ option: "selector", why: error.message })
   })
 }
 
@@ -461,7 +485,8 @@ export const list = (self: Informer, options: ListOptions = {}): ReadonlyArray<R
     if (raw === undefined) continue
     if (options.namespace !== undefined && entry.namespace !== options.namespace) continue
     if (options.name !== undefined && entry.name !== options.name) continue
-    if (options.label !== undefined && raw.metadata.labels?.[options.label.key] !== options.label.value) continue
+    if (options.selector !== undefined && !Selector.matches(options.selector, raw.metadata.labels)) continue
+    if (options.ownerUid !== undefined && !ownerUids(raw).includes(options.ownerUid)) continue
     found.push(entry)
   }
   if (options.sorted === true) found.sort(Cache.inStoreOrder)
@@ -472,7 +497,7 @@ export const list = (self: Informer, options: ListOptions = {}): ReadonlyArray<R
 
 const candidates = (self: Informer, options: ListOptions): Iterable<Cache.Entry> => {
   const { cache } = self.work.state
-  const { index, label, name, namespace, ownerUid } = options
+  const { index, name, namespace, ownerUid, selector } = options
   if (index !== undefined) {
     const values = self.work.indexes.get(index.name)
     return values === undefined ? [] : Cache.indexed(cache, `index:${index.name}`, values, index.value)
@@ -482,7 +507,11 @@ const candidates = (self: Informer, options: ListOptions): Iterable<Cache.Entry>
     const entry = Cache.find(cache, namespace, name)
     return entry === undefined ? [] : [entry]
   }
-  if (label !== undefined) return Cache.indexed(cache, `label:${label.key}`, labelValues(label.key), label.value)
+  const label = selector?.requirements.find(({ operator, values }) => operator === "In" && values.length === 1)
+  const value = label?.values[0]
+  if (label !== undefined && value !== undefined) {
+    return Cache.indexed(cache, `label:${label.key}`, labelValues(label.key), value)
+  }
   return Cache.entries(cache, namespace)
 }
 
@@ -526,7 +555,7 @@ export const covers = (
     readonly namespace?: string | undefined
     readonly selector?: string | undefined
     readonly full?: boolean | undefined
-  }
+  } = {}
 ): boolean =>
   (self.full || read.full === false) &&
   (self.namespace === undefined || self.namespace === read.namespace) &&
@@ -556,6 +585,14 @@ export const awaitSynced = (self: Informer): Effect.Effect<void, SyncTimeout> =>
     }
   })
 }
+
+/**
+ * Why there is no live watch over a whole cache, in one sentence; `undefined` where there is one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const why = (self: Informer): string | undefined => Machine.why(self.work.state.machine)
 
 /**
  * How the informer is, and why it is not well.
@@ -615,6 +652,42 @@ export const subscribe = <A = never>(
       set: (entry, value) => Cache.setSlot(entry as Cache.Entry, index, value)
     }
   })
+
+/**
+ * Every change, for readers that take their time: first what is cached, as `Added`, then live. What was not taken yet is
+ * coalesced: changes of one life of an object are one change, never across a uid, and a life that came and went
+ * meanwhile is left out. The stream ends when the informer is closed.
+ *
+ * @category subscribing
+ * @since 0.1.0
+ */
+export const changes = (
+  self: Informer,
+  options?: {
+    /** Whether unchanged objects come again now and then. Default `false`. */
+    readonly redelivery?: boolean | undefined
+  }
+): Stream.Stream<Change> =>
+  Stream.scoped(Stream.fromPull(Effect.gen(function*() {
+    const buffer = Buffer.make()
+    const news = Latch.makeUnsafe(false)
+    yield* subscribe(self, {
+      onChange: (change) => {
+        Buffer.add(buffer, change)
+        news.openUnsafe()
+      },
+      onClosed: () => news.openUnsafe(),
+      redelivery: options?.redelivery
+    })
+    const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Change>> = Effect.suspend(() => {
+      const taken = Buffer.takeAll(buffer)
+      if (Arr.isReadonlyArrayNonEmpty(taken)) return Effect.succeed(taken)
+      if (self.work.state.machine.place._tag === "Closed") return Cause.done()
+      news.closeUnsafe()
+      return Effect.andThen(news.await, pull)
+    })
+    return pull
+  })))
 
 // ---------------------------------------------------------------------------------------------------------------------
 // running

@@ -4,8 +4,8 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Finalizer from "setpoint/Finalizer"
 import * as Kind from "setpoint/Kind"
+import * as MemoryStore from "setpoint/MemoryStore"
 import { Store } from "setpoint/Store"
-import { layer } from "./oneObjectStore.ts"
 
 describe("Finalizer", () => {
   it.effect("the name is stored before the work begins, in one write", () =>
@@ -15,7 +15,7 @@ describe("Finalizer", () => {
       const seen = yield* Finalizer.run([dns([]), bucket([])], site, () => Effect.map(stored, finalizers))
       assert.deepStrictEqual(seen, ["other.dev/x", "example.dev/dns", "example.dev/bucket"])
       assert.strictEqual((yield* stored).metadata.resourceVersion, "2")
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("where the name is there, a pass writes nothing", () =>
     Effect.gen(function*() {
@@ -26,7 +26,7 @@ describe("Finalizer", () => {
       const result = yield* Finalizer.run(dns([]), yield* stored, (site) => Effect.succeed(site.metadata.name))
       assert.strictEqual(result, "blog")
       assert.strictEqual((yield* stored).metadata.resourceVersion, revision)
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("where the name cannot be stored, the work does not run", () =>
     Effect.gen(function*() {
@@ -37,7 +37,7 @@ describe("Finalizer", () => {
       const error = yield* Effect.flip(Finalizer.run(dns([]), site, () => Effect.sync(() => log.push("work"))))
       assert.strictEqual(error.reason._tag, "Conflict")
       assert.deepStrictEqual(log, [])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("once marked, the clean-up runs instead of the work, and the object goes", () =>
     Effect.gen(function*() {
@@ -46,7 +46,7 @@ describe("Finalizer", () => {
       assert.isUndefined(yield* Finalizer.run(dns(log), marked, () => Effect.sync(() => log.push("work"))))
       assert.deepStrictEqual(log, ["dns"])
       assert.isTrue(yield* isGone)
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("a clean-up that fails keeps the name, and runs again", () =>
     Effect.gen(function*() {
@@ -61,7 +61,7 @@ describe("Finalizer", () => {
       yield* Finalizer.run(dns(log), yield* stored, () => Effect.void)
       assert.deepStrictEqual(log, ["dns"])
       assert.isTrue(yield* isGone)
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("names of others stay, and none is added after the mark [S6]", () =>
     Effect.gen(function*() {
@@ -72,7 +72,7 @@ describe("Finalizer", () => {
       assert.deepStrictEqual(finalizers(yield* stored), ["other.dev/x"])
       assert.isUndefined(yield* Finalizer.run([dns(log), bucket(log)], yield* stored, () => Effect.void))
       assert.deepStrictEqual(log, ["dns"])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("a clean-up may write the object: the name still goes, and what others wrote stays", () =>
     Effect.gen(function*() {
@@ -85,7 +85,7 @@ describe("Finalizer", () => {
       yield* Finalizer.run(writing, marked, () => Effect.void)
       const site = yield* stored
       assert.deepStrictEqual([finalizers(site), site.metadata.labels], [["other.dev/x"], { a: "b" }])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("an object that went during its clean-up is no error, and its next life is left alone", () =>
     Effect.gen(function*() {
@@ -107,7 +107,7 @@ describe("Finalizer", () => {
       )
       yield* Finalizer.run(removing(next), yield* markedWith(["example.dev/dns"]), () => Effect.void)
       assert.deepStrictEqual(finalizers(yield* stored), ["example.dev/dns"])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("several clean up in reverse order, each name going after its own clean-up", () =>
     Effect.gen(function*() {
@@ -117,7 +117,7 @@ describe("Finalizer", () => {
       yield* Effect.exit(Finalizer.run([failing, bucket(log)], marked, () => Effect.void))
       assert.deepStrictEqual(log, ["bucket"])
       assert.deepStrictEqual(finalizers(yield* stored), ["example.dev/dns"])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("a clean-up that is not done yet keeps the name and gives its outcome", () =>
     Effect.gen(function*() {
@@ -128,7 +128,7 @@ describe("Finalizer", () => {
       })
       assert.strictEqual(yield* Finalizer.run(slow, marked, () => Effect.succeed("work")), "look again")
       assert.deepStrictEqual(finalizers(yield* stored), ["example.dev/dns"])
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 
   it.effect("a last finalizer waits until no other is left", () =>
     Effect.gen(function*() {
@@ -145,8 +145,10 @@ describe("Finalizer", () => {
       yield* Finalizer.run(last, yield* stored, () => Effect.void)
       assert.deepStrictEqual(log, ["dns"])
       assert.isTrue(yield* isGone)
-    }).pipe(Effect.provide(layer)))
+    }).pipe(provided))
 })
+
+const provided = Effect.provide(MemoryStore.layer)
 
 const Website = Kind.make({
   group: "example.dev",
@@ -168,5 +170,6 @@ const isGone = Effect.map(Effect.exit(stored), Exit.isFailure)
 const markedWith = Effect.fnUntraced(function*(finalizers: ReadonlyArray<string>) {
   const store = yield* Store
   const site = yield* store.create(Website, { metadata: { name: "blog", finalizers } })
-  return (yield* store.delete(Website, site)).object
+  yield* store.delete(Website, site)
+  return yield* stored
 })

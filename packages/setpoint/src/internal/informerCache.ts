@@ -2,15 +2,18 @@
  * The rules of an informer's cache: one interned entry a key, indexes kept in step, and a relist staged beside the
  * cache and taken over in one step. Synchronous; only these functions write a `Cache`.
  */
-import type { Raw } from "../Resource.ts"
+import type { Key, Raw } from "../Resource.ts"
+
+/** An entry as consumers see it. */
+export interface View extends Key {
+  readonly raw: Raw | undefined
+}
 
 /**
  * One object of the cache, interned: as long as an object of this key is cached, its entry is the same. Consumers hang
  * what they know of the object on it (`first` and `more` are slots by subscription), so that no event looks it up again.
  */
-export interface Entry {
-  readonly namespace: string
-  readonly name: string
+export interface Entry extends View {
   /** `undefined`: no longer in the cache. */
   raw: Raw | undefined
   /** Slot 0, inline, since most informers have one consumer. */

@@ -143,9 +143,10 @@ export const listed = (
   machine.revision = revision
   machine.cursor = cursor
   isAlive(machine, now)
-  if (machine.place._tag === "Listing") {
-    goTo(machine, { _tag: "Watching", from: cursor, reason: machine.place.reason }, now)
-  } else machine.progressed = true
+  const { place } = machine
+  if (place._tag !== "Listing" && place._tag !== "Watching") return
+  goTo(machine, { _tag: "Watching", from: cursor, reason: place.reason }, now)
+  machine.progressed = place._tag === "Watching" // the watch that brought the list goes on
 }
 
 /** The exponential delay of this failure in a row, jittered by 0.8 to 1.2. */

@@ -11,7 +11,6 @@ import type { Target } from "../Request.ts"
 import type { Owned } from "../Reconciler.ts"
 import { type Any, keyText, type Raw } from "../Resource.ts"
 import * as WorkQueue from "../WorkQueue.ts"
-import type { Feed } from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { Mapper } from "./mapper.ts"
 import * as Registration from "./registration.ts"
@@ -75,7 +74,7 @@ export const add = (
   return WorkQueue.addUnsafe(queue, request, { lane, reason: cause })
 }
 
-const isOwn = (memory: KeyMemory.KeyMemory<Feed>, cause: Cause): boolean =>
+const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>
   cause._tag === "Event" ? KeyMemory.isOwnRevision(memory, cause.revision) : cause._tag === "Redelivery"
 
 /** Brings the queue's gate of a key in step with what the key remembers. */
@@ -86,6 +85,17 @@ export const syncGate = (request: Registration.EngineRequest): void => {
   const until = memory === undefined ? -Infinity : KeyMemory.gateUntil(memory)
   if (until > now) WorkQueue.closeGateUnsafe(queue, request, until - now)
   else WorkQueue.openGateUnsafe(queue, request)
+}
+
+/** Whether two causes tell the same. */
+export const sameCause = (a: Cause, b: Cause): boolean => {
+  if (a === b) return true
+  if (a._tag !== b._tag) return false
+  if (a._tag === "Event" && b._tag === "Event") {
+    return a.revision === b.revision && a.object === b.object && a.via === b.via && a.type === b.type
+  }
+  if (a._tag === "Enqueue" && b._tag === "Enqueue") return a.reason === b.reason
+  return a._tag !== "ReconcileNow" || b._tag !== "ReconcileNow" || a.token === b.token
 }
 
 /** Which lane and which cause a change has that is no watch event: those no predicate judges. */
@@ -159,7 +169,7 @@ export const onOwnChange = (
 ) => {
   const { kind } = registration
   return (change: Informer.Change): void => {
-    if (registration.isClosed) return
+    if (registration.isClosed || registration.own !== own) return // a swap has moved on
     const request = Registration.requestOf(registration, own, change.entry)
     if (change.type === "Deleted" && change.entry.raw === undefined) Registration.becomeStray(registration, request)
     if (change.via !== "watch") {

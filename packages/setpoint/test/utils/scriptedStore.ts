@@ -110,11 +110,12 @@ export class ScriptedStore {
 
   /** Ends the open watches, with an error or without. */
   drop(reason?: Reason): void {
-    for (const watcher of this.watchers) {
+    const watchers = [...this.watchers] // who waits wakes at once, and may watch anew before this loop is over
+    this.watchers.clear()
+    for (const watcher of watchers) {
       if (reason === undefined) Queue.endUnsafe(watcher)
       else Queue.failCauseUnsafe(watcher, Cause.fail(error("watch", reason)))
     }
-    this.watchers.clear()
   }
 
   /** The history up to now can no longer be resumed. */
