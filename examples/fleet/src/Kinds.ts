@@ -127,9 +127,19 @@ export const Process = Kind.make({
     /** Ends in a row that nobody asked for. */
     crashes: Schema.Int,
     /** Which run of the supervisor started or adopted it. */
-    supervisor: Schema.String,
+    supervisor: Schema.optionalKey(Identity),
     conditions: Condition.List
   })
 })
 export type Process = Kind.Resource<typeof Process>
 export type ProcessStatus = NonNullable<Process["status"]>
+
+/** Which supervisor the state belongs to: one at a time. */
+export const Supervisor = Kind.make({
+  group,
+  version: "v1",
+  kind: "Supervisor",
+  scope: "Cluster",
+  spec: Schema.Struct({ identity: Identity })
+})
+export type Supervisor = Kind.Resource<typeof Supervisor>

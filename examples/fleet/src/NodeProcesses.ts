@@ -133,9 +133,8 @@ const make = Effect.fnUntraced(function*(options: { readonly logs: string }) {
       Effect.asVoid
     )
 
-  const self = system.row(process.pid)
   return Processes.of({
-    run: `${process.pid}@${self?.began ?? ""}`,
+    self: { pid: process.pid, began: system.row(process.pid)?.began ?? "" },
     start,
     look: (identity) => Effect.sync(() => look(identity)),
     find: (owner) => Effect.sync(() => system.find(owner)),

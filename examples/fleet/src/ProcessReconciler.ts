@@ -16,7 +16,7 @@ const poll = Outcome.requeueAfter(Rules.pollMillis)
 const step = Effect.fnUntraced(function*(process: Process) {
   const processes = yield* Processes
   const now = yield* Clock.currentTimeMillis
-  const next = Rules.next(process, yield* see(process), processes.run, now)
+  const next = Rules.next(process, yield* see(process), processes.self, now)
   switch (next._tag) {
     case "Start":
       yield* start(process)
@@ -24,7 +24,7 @@ const step = Effect.fnUntraced(function*(process: Process) {
     case "Adopt": {
       const { identity, launch } = next
       yield* Effect.logInfo(`${process.metadata.name} is adopted, pid ${identity.pid}`)
-      yield* write(process, Rules.adopted(process, identity, launch, processes.run, now))
+      yield* write(process, Rules.adopted(process, identity, launch, processes.self, now))
       return poll
     }
     case "Check":
@@ -69,7 +69,7 @@ const see = Effect.fnUntraced(function*(process: Process): Effect.fn.Return<Rule
 /** Notes the decision, starts, notes what was started: whatever is lost between, the mark finds it again. */
 const start = Effect.fnUntraced(function*(process: Process) {
   const processes = yield* Processes
-  const decided = yield* write(process, Rules.starting(process, processes.run))
+  const decided = yield* write(process, Rules.starting(process, processes.self))
   yield* sweep(decided)
   const launch = Rules.launchOf(process.spec)
   const mark = { owner: process.metadata.uid, start: decided.status?.starts ?? 0 }
@@ -81,9 +81,9 @@ const start = Effect.fnUntraced(function*(process: Process) {
 
 const record = Effect.fnUntraced(function*(process: Process, identity: Identity, launch: Launch) {
   const now = yield* Clock.currentTimeMillis
-  const { run } = yield* Processes
+  const { self } = yield* Processes
   yield* Effect.logInfo(`${process.metadata.name} is started, pid ${identity.pid}, port ${launch.port}`)
-  return yield* write(process, Rules.started(process, identity, launch, run, now))
+  return yield* write(process, Rules.started(process, identity, launch, self, now))
 })
 
 const backOff = Effect.fnUntraced(function*(process: Process, launch: Launch, why: string) {

@@ -44,8 +44,8 @@ export type Sight =
   | { readonly _tag: "Gone"; readonly how: string | undefined }
 
 export interface Service {
-  /** Names this run of the supervisor. */
-  readonly run: string
+  /** This supervisor. */
+  readonly self: Identity
   /** Starts a process that outlives the supervisor. `name` names its log, and what {@link Service.ends} tells. */
   readonly start: (name: string, mark: Mark, launch: Launch) => Effect.Effect<Identity, CannotStart>
   /** Whether this very process lives: not another one that got its number. */

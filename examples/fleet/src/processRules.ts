@@ -70,7 +70,7 @@ export const isWanted = (process: Process): boolean =>
   process.spec.state === "Running" && !Resource.isMarkedForDeletion(process)
 
 /** The one switch: what to do next. `supervisor` is this run of it, `now` the wall clock in milliseconds. */
-export const next = (process: Process, sight: Sight, supervisor: string, now: number): Step => {
+export const next = (process: Process, sight: Sight, supervisor: Identity, now: number): Step => {
   const phase = process.status?.phase
   const wanted = isWanted(process)
   const nothing: Step = wanted ? { _tag: "Start" } : { _tag: "Rest" }
@@ -103,7 +103,7 @@ const running = (
   process: Process,
   { failedChecks, identity, launch }: Extract<Phase, { readonly _tag: "Running" }>,
   sight: Sight,
-  supervisor: string
+  supervisor: Identity
 ): Step => {
   const wanted = isWanted(process)
   if (sight._tag === "Down") {
@@ -114,7 +114,7 @@ const running = (
   if (!Equal.equals(launch, launchOf(process.spec))) return terminate("is started anew with a changed spec", false)
   const limit = process.spec.health?.failures ?? Infinity
   if (failedChecks >= limit) return terminate(`failed ${failedChecks} health checks: ${reasonOf(process)}`, true)
-  if (process.status?.supervisor !== supervisor) return { _tag: "Adopt", identity, launch }
+  if (!Equal.equals(process.status?.supervisor, supervisor)) return { _tag: "Adopt", identity, launch }
   return { _tag: "Check", identity }
 }
 
@@ -130,14 +130,13 @@ const status = (process: Process, changes: Partial<ProcessStatus>, condition: Co
   phase: rest,
   starts: 0,
   crashes: 0,
-  supervisor: "",
   ...process.status,
   ...changes,
   conditions: [condition]
 })
 
 /** Written before the process is started: from then on one with this number of start may exist. */
-export const starting = (process: Process, supervisor: string): ProcessStatus => {
+export const starting = (process: Process, supervisor: Identity): ProcessStatus => {
   const launch = launchOf(process.spec)
   const before = process.status?.phase
   const again = before !== undefined && "launch" in before && Equal.equals(before.launch, launch)
@@ -153,7 +152,7 @@ export const starting = (process: Process, supervisor: string): ProcessStatus =>
   )
 }
 
-export const started = (process: Process, identity: Identity, launch: Launch, supervisor: string, now: number) =>
+export const started = (process: Process, identity: Identity, launch: Launch, supervisor: Identity, now: number) =>
   status(
     process,
     { phase: { _tag: "Running", launch, identity, since: iso(now), failedChecks: 0 }, supervisor },
@@ -163,7 +162,7 @@ export const started = (process: Process, identity: Identity, launch: Launch, su
   )
 
 /** As it was found: only whose it is changes. One that was on its way to run is now known to run. */
-export const adopted = (process: Process, identity: Identity, launch: Launch, supervisor: string, now: number) => {
+export const adopted = (process: Process, identity: Identity, launch: Launch, supervisor: Identity, now: number) => {
   const phase = process.status?.phase
   if (phase?._tag !== "Running") return started(process, identity, launch, supervisor, now)
   const ready = Condition.find(process.status?.conditions ?? [], "Ready")

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
 import { MemoryStore, Store } from "setpoint"
 import * as Fleet from "../src/Fleet.ts"
@@ -32,7 +33,7 @@ const supervised = <A, E>(
   body: Effect.Effect<A, E, Processes | Store.Store>,
   options?: Fleet.Options,
   run = "first"
-) => Effect.scoped(body.pipe(Effect.provide(Fleet.layer(options)), Effect.provide(world.layer(run))))
+) => Effect.scoped(body.pipe(Effect.provide(Layer.provideMerge(Fleet.layer(options), world.layer(run)))))
 
 const machine = <A, E>(body: (world: World) => Effect.Effect<A, E, Store.Store>) =>
   Effect.suspend(() => body(new World())).pipe(Effect.provide(MemoryStore.layer))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Condition } from "setpoint"
-import type { Phase, Process } from "../src/Kinds.ts"
+import type { Identity, Phase, Process } from "../src/Kinds.ts"
 import * as Rules from "../src/processRules.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")
@@ -16,6 +16,7 @@ const spec: Process["spec"] = {
   port: 8080,
   state: "Running"
 }
+const me = { pid: 2, began: "boot/2" }
 const launch = Rules.launchOf(spec)
 const health = { path: "/", every: "1 second", timeout: "1 second", failures: 2 }
 
@@ -24,7 +25,7 @@ const process = (
   options: {
     readonly spec?: Partial<Process["spec"]>
     readonly crashes?: number
-    readonly supervisor?: string
+    readonly supervisor?: Identity
     readonly ready?: boolean
     readonly deleted?: boolean
   } = {}
@@ -44,7 +45,7 @@ const process = (
       phase,
       starts: 1,
       crashes: options.crashes ?? 0,
-      supervisor: options.supervisor ?? "me",
+      supervisor: options.supervisor ?? me,
       conditions: [options.ready === true ? Condition.ready() : Condition.notReady({ reason: "Starting" })]
     }
   })
@@ -52,7 +53,7 @@ const process = (
 
 const up: Rules.Sight = { _tag: "Up", identity }
 const down: Rules.Sight = { _tag: "Down", how: "exit code 1" }
-const next = (process: Process, sight: Rules.Sight) => Rules.next(process, sight, "me", now)
+const next = (process: Process, sight: Rules.Sight) => Rules.next(process, sight, me, now)
 
 const phases = {
   starting: { _tag: "Starting", launch },
@@ -96,10 +97,15 @@ describe("the next step", () => {
     ["one that ended by itself while unwanted rests", process(phases.running, { deleted: true }), down, "Rest"],
     ["a crashed one that is deleted rests", process(phases.backoff, { deleted: true }), down, "Rest"],
     ["a stopped one that is not wanted rests", process(phases.stopped, { deleted: true }), down, "Rest"],
-    ["one of an earlier supervisor is adopted", process(phases.running, { supervisor: "another" }), up, "Adopt"],
+    [
+      "one of an earlier supervisor is adopted",
+      process(phases.running, { supervisor: { pid: 2, began: "boot/3" } }),
+      up,
+      "Adopt"
+    ],
     [
       "one of an earlier supervisor that died is started again",
-      process(phases.running, { supervisor: "another" }),
+      process(phases.running, { supervisor: { pid: 2, began: "boot/3" } }),
       down,
       "BackOff"
     ],
@@ -132,8 +138,8 @@ describe("the back-off", () => {
   })
 
   it("starts anew with a changed spec", () => {
-    assert.strictEqual(Rules.starting(process(phases.backoff, { crashes: 5 }), "me").crashes, 5)
-    assert.strictEqual(Rules.starting(process(phases.backoff, { crashes: 5, spec: { args: ["x"] } }), "me").crashes, 0)
+    assert.strictEqual(Rules.starting(process(phases.backoff, { crashes: 5 }), me).crashes, 5)
+    assert.strictEqual(Rules.starting(process(phases.backoff, { crashes: 5, spec: { args: ["x"] } }), me).crashes, 0)
   })
 })
 
@@ -144,12 +150,12 @@ describe("health", () => {
   it("a process with a check is ready once it answered, one without at once", () => {
     assert.isFalse(
       Condition.isTrue(
-        Rules.started(process(undefined, { spec: { health } }), identity, launch, "me", now).conditions,
+        Rules.started(process(undefined, { spec: { health } }), identity, launch, me, now).conditions,
         "Ready"
       )
     )
     assert.isTrue(Condition.isTrue(checked(phases.running, false, undefined)?.conditions ?? [], "Ready"))
-    assert.isTrue(Condition.isTrue(Rules.started(process(undefined), identity, launch, "me", now).conditions, "Ready"))
+    assert.isTrue(Condition.isTrue(Rules.started(process(undefined), identity, launch, me, now).conditions, "Ready"))
   })
 
   it("failures count in a row, once it was healthy or its time to become so is over", () => {

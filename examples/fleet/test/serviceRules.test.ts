@@ -75,7 +75,6 @@ const process = (
     },
     starts: 1,
     crashes: 0,
-    supervisor: "me",
     conditions: [
       options.ready === false ? Condition.notReady({ reason: "Crashed", message: "exit code 1" }) : Condition.ready()
     ]

@@ -24,6 +24,8 @@ export interface Fake {
 
 export class World {
   readonly all: Array<Fake> = []
+  /** The supervisors that live. */
+  readonly supervisors: Array<Identity> = []
   readonly signals: Array<string> = []
   /** Commands that cannot be started. */
   readonly missing = new Set<string>()
@@ -68,11 +70,19 @@ export class World {
     return fake
   }
 
-  /** The processes as a run of the supervisor sees them. */
-  layer(run: string): Layer.Layer<Processes> {
+  /** The processes as a supervisor sees them, which is a process too, as long as the Layer stands. */
+  layer(supervisor: string): Layer.Layer<Processes> {
     return Layer.effect(
       Processes,
       Effect.gen({ self: this }, function*() {
+        const self = yield* Effect.acquireRelease(
+          Effect.sync(() => {
+            const self = { pid: 1 + this.supervisors.length, began: supervisor }
+            this.supervisors.push(self)
+            return self
+          }),
+          (self) => Effect.sync(() => this.supervisors.splice(this.supervisors.indexOf(self), 1))
+        )
         const ends = yield* PubSub.unbounded<string>()
         const tell = (name: string) => PubSub.publishUnsafe(ends, name)
         yield* Effect.acquireRelease(
@@ -82,7 +92,7 @@ export class World {
         const find = (identity: Identity) =>
           this.all.find((fake) => fake.identity.pid === identity.pid && fake.identity.began === identity.began)
         return Processes.of({
-          run,
+          self,
           start: (name, mark, launch) =>
             Effect.suspend(() =>
               this.missing.has(launch.command)
