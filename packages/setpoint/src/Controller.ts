@@ -57,20 +57,20 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import type { Report } from "./internal/endPass.ts"
+import * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
 import type * as PassEnd from "./internal/passEnd.ts"
 import * as Registrations from "./internal/registration.ts"
+import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
 import type { Cause, Pass } from "./Pass.ts"
 import type { Reconciler } from "./Reconciler.ts"
-import { type Request, type Target, text } from "./Request.ts"
+import type { Request, Target } from "./Request.ts"
 import { Store } from "./Store.ts"
 import * as WatchManager from "./WatchManager.ts"
 import * as WorkQueue from "./WorkQueue.ts"
-import * as Informer from "./Informer.ts"
 
 /**
  * @category models
@@ -85,6 +85,8 @@ export interface Options {
   readonly ageAfter?: Duration.Input | undefined
   /** Keep duration histograms. Default `true`. */
   readonly metrics?: boolean | undefined
+  /** Record give-ups, hot loops, panics and failures for good as Events of their objects. Default `true`. */
+  readonly events?: boolean | undefined
 }
 
 /**
@@ -282,6 +284,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
+  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"]>()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
     host: { feeds, now },
@@ -290,9 +293,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
     },
     context,
-    report,
-    isPaused,
-    afterPass: () => undefined,
+    report: Telemetry.report((registration) => recorders.get(registration.store)),
     wanted: workers
   })
   const engine: Engine.Engine = {
@@ -306,6 +307,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     metrics: options.metrics ?? true,
     now,
     scope,
+    recorders,
+    companions: { events: options.events ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
@@ -398,16 +401,12 @@ const handleOf = (engine: Engine.Engine, registration: Registrations.Registratio
 
 const statusOf = (registration: Registrations.Registration): RegistrationStatus => {
   const counts = WorkQueue.countsUnsafe(registration.queue)
-  const troubles = Array.from(registration.troubles.values())
-  for (const feed of registration.unsynced) {
-    troubles.push(`the cache of ${feed.informer.kind} is not synced: ${Informer.why(feed.informer) ?? "listing"}`)
-  }
   return {
     name: registration.name,
     kind: registration.kind.groupKind,
     store: registration.store.name,
     synced: registration.unsynced.size === 0,
-    troubles,
+    troubles: Telemetry.troublesOf(registration),
     paused: registration.isPaused,
     pausedKeys: registration.pausedKeys.size,
     ...counts
@@ -445,41 +444,6 @@ const placeNames = {
   Held: "held",
   Idle: "idle"
 } as const
-
-/** Whether the object's annotation stops its passes; the registration's own switch is the queue's. */
-const isPaused = (request: Registrations.EngineRequest): boolean => {
-  const { registration } = request
-  const paused = Inputs.isPausedByAnnotation(Registrations.cached(request))
-  if (paused) {
-    registration.pausedKeys.add(request)
-    registration.counters.skippedPaused++
-  } else if (registration.pausedKeys.size > 0) registration.pausedKeys.delete(request)
-  return paused
-}
-
-const report = (
-  request: Registrations.EngineRequest,
-  reports: ReadonlyArray<Report>
-): Effect.Effect<void> =>
-  Effect.forEach(reports, (report) => {
-    const what = `${request.registration.name}, ${text(request)}`
-    switch (report._tag) {
-      case "HotLoop":
-        return Effect.logWarning(
-          `${what}: ${report.passes} passes in a row were caused by its own writes alone; they are spaced from now on`
-        )
-      case "Retrying":
-        return Effect.logWarning(`${what}: the pass failed and is retried`, report.error)
-      case "Panicked":
-        return Effect.logError(`${what}: the pass died and is retried`, report.error)
-      case "TimedOut":
-        return Effect.logWarning(`${what}: the pass went over its deadline and is retried`)
-      case "Recheck":
-        return Effect.logError(`${what}: the pass failed for good; it waits for a change`, report.error)
-      case "GaveUp":
-        return Effect.logError(`${what}: retries are used up; it waits for a change`, report.error)
-    }
-  }, { discard: true })
 
 const restart = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
 

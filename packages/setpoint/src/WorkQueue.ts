@@ -1052,16 +1052,24 @@ export interface Metrics {
  * @category reading
  */
 export const metrics = <K, R, E>(self: WorkQueue<K, R, E>): Effect.Effect<Metrics> =>
-  Effect.sync(() => {
-    const state = stateOf(self)
-    const unfinished = Rules.unfinishedSeconds(state, self.group.now())
-    return {
-      workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
-      workqueue_adds_total: state.adds,
-      workqueue_retries_total: state.retries,
-      workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
-      workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
-      workqueue_unfinished_work_seconds: unfinished.total,
-      workqueue_longest_running_processor_seconds: unfinished.longest
-    }
-  })
+  Effect.sync(() => metricsUnsafe(self))
+
+/**
+ * As {@link metrics}, for readers that are called when metrics are scraped.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const metricsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): Metrics => {
+  const state = stateOf(self)
+  const unfinished = Rules.unfinishedSeconds(state, self.group.now())
+  return {
+    workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
+    workqueue_adds_total: state.adds,
+    workqueue_retries_total: state.retries,
+    workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
+    workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
+    workqueue_unfinished_work_seconds: unfinished.total,
+    workqueue_longest_running_processor_seconds: unfinished.longest
+  }
+}

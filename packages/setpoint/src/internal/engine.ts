@@ -3,20 +3,26 @@
  * and closed.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as EventRecorder from "../EventRecorder.ts"
+import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
+import * as Metrics from "../Metrics.ts"
 import type { Cause } from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
 import * as Selector from "../Selector.ts"
-import type * as Store from "../Store.ts"
+import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import * as Behaviours from "./behaviour.ts"
@@ -26,6 +32,7 @@ import * as KeyMemory from "./keyMemory.ts"
 import * as Mapper from "./mapper.ts"
 import * as Registrations from "./registration.ts"
 import { settleMemory } from "./runPass.ts"
+import * as Telemetry from "./telemetry.ts"
 import type * as Workers from "./workers.ts"
 
 type Registration = Registrations.Registration
@@ -44,6 +51,9 @@ export interface Engine {
   readonly now: () => number
   /** The Controller's own Scope: what it owns ends with it. */
   readonly scope: Scope.Scope
+  /** By store: who records its events. */
+  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"]>
+  readonly companions: { readonly events: boolean }
   isClosed: boolean
 }
 
@@ -174,7 +184,13 @@ const interrupt = (running: Registrations.Running): void => {
 
 const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
   Effect.gen(function*() {
-    const feed = yield* hold(engine, input.store ?? registration.store, input.kind, input, `owns ${input.kind.groupKind}`)
+    const feed = yield* hold(
+      engine,
+      input.store ?? registration.store,
+      input.kind,
+      input,
+      `owns ${input.kind.groupKind}`
+    )
     awaitInput(registration, feed, input.optional)
     yield* Informer.subscribe(feed.informer, {
       onChange: Inputs.onOwnedChange(registration, input),
@@ -304,7 +320,9 @@ export const register = Effect.fnUntraced(function*<R>(
     registration.owner = owner
     yield* Scope.addFinalizer(
       scope,
-      Effect.suspend(() => (registration.owner === owner ? close(engine, registration, options.drainMillis) : Effect.void))
+      Effect.suspend(
+        () => (registration.owner === owner ? close(engine, registration, options.drainMillis) : Effect.void)
+      )
     )
     return registration
   }))
@@ -335,6 +353,8 @@ const create = Effect.fnUntraced(function*<R>(
   reconciler: Reconciler<R>,
   behaviour: Registrations.Behaviour
 ) {
+  yield* startCompanions(engine, store)
+  const scope = yield* Scope.fork(engine.scope)
   const policies = Registrations.policies(() => registration.behaviour)
   const queue = yield* Effect.mapError(
     Scope.provide(
@@ -347,7 +367,7 @@ const create = Effect.fnUntraced(function*<R>(
         slot: Registrations.slotOnRequest,
         ...policies
       }),
-      engine.scope
+      scope
     ),
     (error): Flaw => ({ field: error.field, why: `must be ${error.expected}, but is ${error.actual}` })
   )
@@ -358,10 +378,31 @@ const create = Effect.fnUntraced(function*<R>(
     store,
     queue,
     behaviour,
+    scope,
     synced: yield* Deferred.make<void>(),
     idle: yield* Deferred.make<void>()
   })
+  const health = yield* Effect.serviceOption(Health.Health)
+  yield* Scope.provide(
+    Effect.andThen(
+      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
+    ),
+    scope
+  )
   return registration
+})
+
+/** What a store gets with its first registration: a recorder of events. It ends with the Controller. */
+const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
+  if (engine.recorders.has(store)) return
+  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
+  if (Option.isSome(given)) engine.recorders.set(store, given.value)
+  else if (engine.companions.events) {
+    const layer = Layer.provide(EventRecorder.layer(), Layer.succeed(Store.Store, store))
+    const built = yield* Layer.buildWithScope(layer, engine.scope)
+    engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
+  }
 })
 
 /** Settings of the queue that the behaviour says. */
@@ -378,7 +419,9 @@ const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {
 }
 
 /** Every key that the registration has heard of: a swap runs them all again, those that vanish meanwhile too. */
-const knownKeys = (registration: Registration): ReadonlyArray<{ readonly namespace: string; readonly name: string }> => {
+const knownKeys = (
+  registration: Registration
+): ReadonlyArray<{ readonly namespace: string; readonly name: string }> => {
   const keys = Array.from(registration.strays.values(), ({ name, namespace }) => ({ namespace, name }))
   if (registration.own === undefined) return keys
   for (const raw of Informer.list(registration.own.feed.informer)) {
@@ -431,6 +474,7 @@ export const close = Effect.fnUntraced(function*(engine: Engine, registration: R
   }
   yield* interruptAll(registration)
   if (registration.inputs !== undefined) yield* Scope.close(registration.inputs, Exit.void)
+  yield* Scope.close(registration.scope, Exit.void)
   engine.closing.delete(registration.name)
   yield* Deferred.succeed(done, undefined)
 })

@@ -106,11 +106,7 @@ const select = (informer: Informer.Informer, options: ReaderListOptions): Readon
   }
   const parsed = Selector.parse(selector)
   if (Result.isFailure(parsed)) return undefined // the store says what is wrong with it
-  const narrow = parsed.success.requirements.find(({ operator, values }) => operator === "In" && values.length === 1)
-  const value = narrow?.values[0]
-  const label = narrow === undefined || value === undefined ? undefined : { key: narrow.key, value }
-  return Informer.list(informer, { namespace, name, ownerUid, label, sorted: true })
-    .filter((raw) => Selector.matches(parsed.success, raw.metadata.labels))
+  return Informer.list(informer, { namespace, name, ownerUid, selector: parsed.success, sorted: true })
 }
 
 // What was written (E10, E11)

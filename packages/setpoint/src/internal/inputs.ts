@@ -7,8 +7,8 @@ import type * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Cause } from "../Pass.ts"
 import * as Predicate from "../Predicate.ts"
-import type { Target } from "../Request.ts"
 import type { Owned } from "../Reconciler.ts"
+import type { Target } from "../Request.ts"
 import { type Any, keyText, type Raw } from "../Resource.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import * as KeyMemory from "./keyMemory.ts"
@@ -136,8 +136,18 @@ export const reconcileNowAnnotation = "setpoint.dev/reconcile-now"
 const annotation = (raw: Raw | undefined, name: string): string | undefined => raw?.metadata.annotations?.[name]
 
 /** Whether the annotation stops the passes of this object. */
-export const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
+const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
   raw !== undefined && annotation(raw, pausedAnnotation) === "true" && raw.metadata.deletionTimestamp === undefined
+
+/** Whether the request's object has the annotation, as the cache holds it. */
+export const isPaused = (request: Registration.EngineRequest): boolean =>
+  isPausedByAnnotation(Registration.cached(request))
+
+export const notePaused = (request: Registration.EngineRequest, isPaused: boolean): void => {
+  request.isPaused = isPaused
+  if (isPaused) request.registration.pausedKeys.add(request)
+  else request.registration.pausedKeys.delete(request)
+}
 
 /** Annotations for the engine itself: no predicate of the user's judges them. */
 const orderOf = (change: Informer.Change): Cause | undefined => {
@@ -222,17 +232,18 @@ const causeOf = (change: Informer.Change, via: "owns" | "watches", input: Input)
   change.via === "watch" ? eventCause(change, via, objectText(input.kind, change.entry)) : quiet[change.via]
 
 /** What the registration does with changes of a kind it owns: old and new owners run. */
-export const onOwnedChange = (registration: Registration.Registration, input: Owned) => (change: Informer.Change): void => {
-  if (registration.isClosed || !judge(registration, input, change)) return
-  const owners = ownersOf(change.object, registration.kind, input.controllerOnly)
-  const old = change.type === "Modified" && change.old !== undefined && change.old !== change.object
-    ? ownersOf(change.old, registration.kind, input.controllerOnly)
-    : none
-  if (owners.length + old.length === 0) return
-  const cause = causeOf(change, "owns", input)
-  addTargets(registration, owners, cause, laneOf(change))
-  if (old.length > 0) addTargets(registration, old, cause, laneOf(change))
-}
+export const onOwnedChange =
+  (registration: Registration.Registration, input: Owned) => (change: Informer.Change): void => {
+    if (registration.isClosed || !judge(registration, input, change)) return
+    const owners = ownersOf(change.object, registration.kind, input.controllerOnly)
+    const old = change.type === "Modified" && change.old !== undefined && change.old !== change.object
+      ? ownersOf(change.old, registration.kind, input.controllerOnly)
+      : none
+    if (owners.length + old.length === 0) return
+    const cause = causeOf(change, "owns", input)
+    addTargets(registration, owners, cause, laneOf(change))
+    if (old.length > 0) addTargets(registration, old, cause, laneOf(change))
+  }
 
 /** What the registration does with changes of a kind it watches: whom they concern the mapper says. */
 export const onWatchedChange = (

@@ -49,6 +49,8 @@ export class EngineRequest implements Request {
   breaker: Breaker.State | undefined = undefined
   /** Its last pass failed for good: redelivery alone does not run it (E2). */
   isTerminal = false
+  /** Stopped by its annotation, when last looked at. */
+  isPaused = false
   /** Not in the cache: kept by `Registration.strays`. */
   isStray: boolean
   constructor(registration: Registration, namespace: string, name: string, isStray: boolean) {
@@ -145,6 +147,8 @@ export interface Registration {
   readonly synced: Deferred.Deferred<void>
   /** Done when it is closed and its last pass has ended. */
   readonly idle: Deferred.Deferred<void>
+  /** Ends with the registration. */
+  readonly scope: Scope.Closeable
   /** The Scope of its inputs: closed and made anew by a swap. */
   inputs: Scope.Closeable | undefined
   passes: number
@@ -155,7 +159,7 @@ export interface Registration {
 }
 
 export const make = (
-  options: Pick<Registration, "name" | "kind" | "store" | "queue" | "behaviour" | "synced" | "idle">
+  options: Pick<Registration, "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle">
 ): Registration => ({
   ...options,
   counters: makeCounters(),

@@ -26,7 +26,7 @@ const edits = Arbitrary.all([
     value: json
   })))
 ])
-const many = { arbitrary: { runs: 2000 } }
+const many = { arbitrary: { runs: 1000 } }
 
 describe("fromUnknown", () => {
   it("takes JSON as it is, without a copy", () => {
