@@ -8,11 +8,11 @@ const server = createServer((request, response) => {
   response.end(JSON.stringify({ greeting, path: request.url, pid: process.pid, owner }) + "\n")
 })
 
-server.listen(Number(port), "127.0.0.1", () => console.log(`pid ${process.pid} listens on ${port}`))
+server.listen(Number(port), "127.0.0.1", () => process.stdout.write(`pid ${process.pid} listens on ${port}\n`))
 
 // Ends when asked to, once what is under way is answered.
 process.once("SIGTERM", () => {
-  console.log(`pid ${process.pid} ends`)
+  process.stdout.write(`pid ${process.pid} ends\n`)
   server.close()
   server.closeIdleConnections()
 })

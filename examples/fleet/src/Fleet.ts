@@ -9,7 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { Controller, Store } from "setpoint"
+import { Controller, GarbageCollector, Store } from "setpoint"
 import { Process } from "./Kinds.ts"
 import { processes } from "./ProcessReconciler.ts"
 import { services } from "./ServiceReconciler.ts"
@@ -66,5 +66,6 @@ export const layer = (options: Options = {}) =>
   Controller.layerFor(services).pipe(
     Layer.provideMerge(ending(options)),
     Layer.provideMerge(Controller.layerFor(processes)),
+    Layer.provideMerge(GarbageCollector.layer()),
     Layer.provideMerge(Controller.layer({ workers: 64 }))
   )

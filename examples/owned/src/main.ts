@@ -4,7 +4,7 @@
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Context, Effect, Layer, Ref, Schema, Stream } from "effect"
-import { Controller, Finalizer, Kind, MemoryStore, Owner, Reconciler, Store } from "setpoint"
+import { Controller, Finalizer, GarbageCollector, Kind, MemoryStore, Owner, Reconciler, Store } from "setpoint"
 
 const group = "example.dev"
 
@@ -83,10 +83,11 @@ const topics = Reconciler.make(Topic, {
 const partitionsOf = (topic: Topic) =>
   Effect.map(Store.list(Partition), ({ items }) => items.filter((partition) => Owner.isOwnedBy(partition, topic)))
 
-const Main = Layer.mergeAll(Controller.layerFor(topics), Controller.layerFor(partitions)).pipe(
-  Layer.provide(Controller.layer()),
-  Layer.provideMerge(Layer.merge(MemoryStore.layer, Broker.layer))
-)
+const Main = Layer.mergeAll(Controller.layerFor(topics), Controller.layerFor(partitions), GarbageCollector.layer())
+  .pipe(
+    Layer.provide(Controller.layer()),
+    Layer.provideMerge(Layer.merge(MemoryStore.layer, Broker.layer))
+  )
 
 /** Waits until the kind's objects are as they should be; they are looked at anew after each change. */
 const until = <A extends Kind.Resource<typeof Topic> | Kind.Resource<typeof Partition>>(

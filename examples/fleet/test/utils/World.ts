@@ -102,9 +102,9 @@ export class World {
           look: (identity) =>
             Effect.sync(() => {
               const fake = find(identity)
-              return fake !== undefined && fake.end === undefined
-                ? { _tag: "Alive" }
-                : { _tag: "Gone", how: fake?.end }
+              const lives = fake?.end === undefined && fake !== undefined ||
+                this.supervisors.some(({ began, pid }) => began === identity.began && pid === identity.pid)
+              return lives ? { _tag: "Alive" } : { _tag: "Gone", how: fake?.end }
             }),
           find: (owner) =>
             Effect.sync(() =>
