@@ -8,7 +8,9 @@ export default defineConfig({
     projects: [
       project("setpoint", "packages/setpoint"),
       project("@setpoint/testing", "packages/testing"),
-      project("@setpoint/sql", "packages/sql")
+      project("@setpoint/sql", "packages/sql"),
+      project("fleet", "examples/fleet"),
+      project("tools", "tools")
     ]
   }
 })

@@ -193,6 +193,8 @@ export interface WorkQueue<in out K, in out R = string, in out E = unknown>
   readonly isAlone: boolean
   /** How many of its keys may run at once. Set by {@link setConcurrency}. */
   concurrency: number
+  /** Gives no key while it is set. Set by {@link setPausedUnsafe}. */
+  isPaused: boolean
 }
 
 /**
@@ -237,6 +239,77 @@ export const closeGroup = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> 
   })
 
 /**
+ * Stops the queue from giving keys, or lets it go on. Keys are added, dedupe and wait as ever.
+ *
+ * @since 0.1.0
+ * @category settings
+ */
+export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boolean): void => {
+  if (self.isPaused === isPaused) return
+  self.isPaused = isPaused
+  const state = stateOf(self)
+  settle(self, state, Rules.depth(state))
+}
+
+/**
+ * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Debounce {
+  readonly window: Duration.Input
+  readonly maxWait?: Duration.Input | undefined
+}
+
+/**
+ * Debounces direct adds from now on, or no more; a window that is open ends as it was to end.
+ *
+ * @since 0.1.0
+ * @category settings
+ */
+export const setDebounce = <K, R, E>(
+  self: WorkQueue<K, R, E>,
+  debounce: Debounce | undefined
+): Effect.Effect<void, RateLimiter.InvalidOptions> =>
+  Effect.map(debounceOf(debounce), (millis) => {
+    stateOf(self).settings.debounce = millis
+  })
+
+/**
+ * How many keys are in each place, and how many remember failures. Costs a walk over the live keys.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
+  readonly ready: number
+  readonly running: number
+  readonly waiting: number
+  readonly held: number
+  readonly failing: number
+} => {
+  const counts = { ready: 0, running: 0, waiting: 0, held: 0, failing: 0 }
+  for (const { failures, place } of Rules.probeAll(stateOf(self), self.group.now())) {
+    if (failures > 0) counts.failing++
+    if (place === "Ready") counts.ready++
+    else if (place === "Running") counts.running++
+    else if (place === "Waiting") counts.waiting++
+    else if (place === "Held") counts.held++
+  }
+  return counts
+}
+
+/**
+ * Every live key: ready, running, waiting, held, or only remembered for its failures.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const keysUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): ReadonlyArray<K> =>
+  Rules.probeAll(stateOf(self), self.group.now()).map(({ key }) => key)
+
+/**
  * The options of {@link make}.
  *
  * @since 0.1.0
@@ -265,10 +338,7 @@ export interface Options<K, R = string, E = unknown> {
    * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
    * Default: no debounce.
    */
-  readonly debounce?: {
-    readonly window: Duration.Input
-    readonly maxWait?: Duration.Input | undefined
-  } | undefined
+  readonly debounce?: Debounce | undefined
   /** Whether durations are counted into histograms. Default true. */
   readonly metrics?: boolean | undefined
   /** Where entries are kept. Default: a `Map` by key. */
@@ -294,6 +364,7 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
     state: yield* Ref.make(Rules.make(settings)),
     drained: yield* Deferred.make<boolean>(),
     isAlone: options.group === undefined,
+    isPaused: false,
     weight: yield* wholeFrom(1, "weight", options.weight ?? 1),
     concurrency: yield* wholeFrom(0, "concurrency", options.concurrency ?? Infinity),
     turn: 0,
@@ -308,8 +379,6 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
 
 const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>) {
   const random = yield* Random.Random
-  const windowMillis = options.debounce && (yield* positiveMillis("debounce.window", options.debounce.window))
-  const maxWait = options.debounce?.maxWait
   const settings: Rules.Settings<K, R, E> = {
     slot: options.slot ?? Rules.mapSlot(),
     retry: options.retry ?? RateLimiter.standard,
@@ -318,13 +387,20 @@ const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E
     ageAfterMillis: yield* positiveMillis("ageAfter", options.ageAfter ?? 10_000),
     maxReasons: yield* wholeFrom(1, "maxReasons", options.maxReasons ?? 8),
     sameReason: options.sameReason ?? Object.is,
-    debounce: windowMillis === undefined ? undefined : {
-      windowMillis,
-      maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
-    },
+    debounce: yield* debounceOf(options.debounce),
     metrics: options.metrics ?? true
   }
   return settings
+})
+
+const debounceOf = Effect.fnUntraced(function*(debounce: Debounce | undefined) {
+  if (debounce === undefined) return undefined
+  const windowMillis = yield* positiveMillis("debounce.window", debounce.window)
+  const { maxWait } = debounce
+  return {
+    windowMillis,
+    maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
+  }
 })
 
 const invalid = (field: string, expected: string, actual: unknown) =>
@@ -345,7 +421,7 @@ const positiveMillis = (field: string, input: Duration.Input) => {
 const stateOf = <K, R, E>(self: WorkQueue<K, R, E>): Rules.State<K, R, E> => Ref.getUnsafe(self.state)
 
 const canGive = <K, R, E>(self: WorkQueue<K, R, E>, state: Rules.State<K, R, E>): boolean =>
-  state.running.length < self.concurrency && Rules.depth(state) > 0
+  !self.isPaused && state.running.length < self.concurrency && Rules.depth(state) > 0
 
 /** One hint a ready key, while takers wait that have none: nobody wakes for nothing, nobody sleeps beside a key. */
 const wake = <K, R, E>(group: Group<K, R, E>, keys: number): void => {
@@ -570,16 +646,31 @@ const takeMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Ef
   Effect.suspend(() => {
     const taken = takeAnyUnsafe(group)
     if (taken !== undefined) return Effect.succeed(taken)
+    return Effect.flatMap(waitMasked(group, restore), () => takeMasked(group, restore))
+  })
+
+const waitMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Effect<void, Cause.Done> =>
+  Effect.suspend(() => {
     if (isSpent(group)) return Effect.fail(Cause.Done())
     group.idle++
-    const wait = Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
+    return Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
       Effect.sync(() => {
         group.idle--
         // It may have gone with a hint in hand, or on its way to one: another taker gets a new one.
         if (Exit.isFailure(exit) && group.idle > 0) Queue.offerUnsafe(group.hints, undefined)
       }))
-    return Effect.flatMap(wait, () => takeMasked(group, restore))
   })
+
+/**
+ * Waits until a key of the group may be ready, and takes none. Fails with `Done` when the group is closed and has none
+ * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region, where the wait alone may be
+ * interrupted.
+ *
+ * @since 0.1.0
+ * @category taking
+ */
+export const waitAny = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void, Cause.Done> =>
+  Effect.uninterruptibleMask((restore) => waitMasked(group, restore))
 
 /**
  * Waits for the next key of the group and takes it. Fails with `Done` when the group is closed and has none left.
@@ -970,16 +1061,24 @@ export interface Metrics {
  * @category reading
  */
 export const metrics = <K, R, E>(self: WorkQueue<K, R, E>): Effect.Effect<Metrics> =>
-  Effect.sync(() => {
-    const state = stateOf(self)
-    const unfinished = Rules.unfinishedSeconds(state, self.group.now())
-    return {
-      workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
-      workqueue_adds_total: state.adds,
-      workqueue_retries_total: state.retries,
-      workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
-      workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
-      workqueue_unfinished_work_seconds: unfinished.total,
-      workqueue_longest_running_processor_seconds: unfinished.longest
-    }
-  })
+  Effect.sync(() => metricsUnsafe(self))
+
+/**
+ * As {@link metrics}, for readers that are called when metrics are scraped.
+ *
+ * @since 0.1.0
+ * @category probe
+ */
+export const metricsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): Metrics => {
+  const state = stateOf(self)
+  const unfinished = Rules.unfinishedSeconds(state, self.group.now())
+  return {
+    workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
+    workqueue_adds_total: state.adds,
+    workqueue_retries_total: state.retries,
+    workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
+    workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
+    workqueue_unfinished_work_seconds: unfinished.total,
+    workqueue_longest_running_processor_seconds: unfinished.longest
+  }
+}

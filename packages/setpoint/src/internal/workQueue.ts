@@ -91,7 +91,7 @@ export interface Settings<K, R, E> {
   readonly ageAfterMillis: number
   readonly maxReasons: number
   readonly sameReason: (a: R, b: R) => boolean
-  readonly debounce: { readonly windowMillis: number; readonly maxWaitMillis: number } | undefined
+  debounce: { readonly windowMillis: number; readonly maxWaitMillis: number } | undefined
   readonly metrics: boolean
 }
 

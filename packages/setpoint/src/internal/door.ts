@@ -1,0 +1,116 @@
+/**
+ * The door between typed objects and stored ones: decoding at most once a revision, encoding with defaults filled in,
+ * and keeping what a Schema does not know (S13). No Effect, no clock.
+ */
+import * as Result from "effect/Result"
+import type { Kind, Status } from "../Kind.ts"
+import type { Any, Raw } from "../Resource.ts"
+import { type DecodeError, Invalid } from "../StoreError.ts"
+import * as conditions from "./conditions.ts"
+import { freezePlain } from "./freeze.ts"
+import { isObject, type Json, type JsonObject } from "./json.ts"
+import { retain } from "./retain.ts"
+
+/** Memos of one store. */
+export interface Door {
+  /** By kind, by stored object: the typed one. */
+  readonly decoded: WeakMap<object, WeakMap<Raw, unknown>>
+  /** By metadata, which a caller keeps when the rest of an object is changed: the stored object. */
+  readonly bases: WeakMap<object, Raw>
+}
+
+export const make = (): Door => ({ decoded: new WeakMap(), bases: new WeakMap() })
+
+/** The typed object of a stored one: the same one each time. */
+export const decode = <A extends Any>(self: Door, kind: Kind<A>, raw: Raw): Result.Result<A, DecodeError> => {
+  let memo = self.decoded.get(kind)
+  if (memo === undefined) self.decoded.set(kind, memo = new WeakMap())
+  const known = memo.get(raw) as Result.Result<A, DecodeError> | undefined // put there below, for this kind
+  if (known !== undefined) return known
+  const result = kind.decode(raw)
+  if (Result.isSuccess(result)) {
+    if (Object.isFrozen(raw)) freezePlain(result.success)
+    self.bases.set(raw.metadata, raw)
+  }
+  memo.set(raw, result)
+  return result
+}
+
+/** The stored object that a typed one was read as, where it still carries that one's metadata. */
+export const baseOf = (self: Door, object: Any): Raw | undefined => self.bases.get(object.metadata)
+
+/** A typed object in stored form, with the Schema's defaults, and with what `base` has beyond the Schema. */
+export const encode = <A extends Any>(
+  self: Door,
+  kind: Kind<A>,
+  object: A,
+  base: Raw | undefined
+): Result.Result<Raw, Invalid> => Result.flatMap(encodeKnown(kind, object), (mine) => retained(self, kind, mine, base))
+
+/** The same with another status, stamped: times, generations. */
+export const encodeStatus = <A extends Any>(
+  self: Door,
+  kind: Kind<A>,
+  object: A,
+  status: Status<A>,
+  base: Raw | undefined,
+  nowText: string
+): Result.Result<Raw, Invalid> =>
+  Result.flatMap(kind.encode({ ...object, status }), (encoded) => {
+    if (encoded.status === undefined) return Result.succeed(encoded)
+    const old = json(base ?? encoded).status
+    const stamped = conditions.stampStatus(
+      base === undefined ? undefined : old,
+      json(encoded).status,
+      nowText,
+      object.metadata.generation
+    )
+    return Result.flatMap(normalized(kind, { ...encoded, status: stamped }), (mine) => retained(self, kind, mine, base))
+  })
+
+/** What a patch or an apply made of a stored object, with defaults; fields that the Schema does not know stay. */
+export const admit = <A extends Any>(kind: Kind<A>, raw: Raw): Result.Result<Raw, Invalid> =>
+  Result.map(normalized(kind, raw), (mine) => merged(mine, mine, raw))
+
+const encodeKnown = <A extends Any>(kind: Kind<A>, object: A): Result.Result<Raw, Invalid> => {
+  const encoded = kind.encode(withoutUndefinedStatus(kind, object))
+  return kind.plain ? encoded : Result.flatMap(encoded, (raw) => normalized(kind, raw))
+}
+
+/** `status: undefined` is no status. */
+const withoutUndefinedStatus = <A extends Any>(kind: Kind<A>, object: A): A => {
+  if (!kind.hasStatus || !("status" in object) || object.status !== undefined) return object
+  const { status: _, ...rest } = object
+  return rest as unknown as A // status is optional wherever it is declared
+}
+
+/** What a stored object is after defaulting and conversion (S2). */
+const normalized = <A extends Any>(kind: Kind<A>, raw: Raw): Result.Result<Raw, Invalid> =>
+  Result.flatMap(
+    Result.mapError(kind.decode(raw), (error) => new Invalid({ fields: error.fields })),
+    (object) => kind.encode(object)
+  )
+
+const retained = <A extends Any>(
+  self: Door,
+  kind: Kind<A>,
+  mine: Raw,
+  base: Raw | undefined
+): Result.Result<Raw, Invalid> => {
+  if (base === undefined) return Result.succeed(mine)
+  const typed = decode(self, kind, base)
+  if (Result.isFailure(typed)) return Result.succeed(mine)
+  return Result.map(encodeKnown(kind, typed.success), (known) => merged(mine, known, base))
+}
+
+/** Metadata has no Schema: the caller's is taken as it is. */
+const merged = (mine: Raw, known: Raw, raw: Raw): Raw => {
+  const { metadata: ofMine, ...fields } = mine
+  const { metadata: _, ...knownFields } = known
+  const { metadata: __, ...rawFields } = raw
+  const all = retain(fields as unknown as Json, knownFields as unknown as Json, rawFields as unknown as Json)
+  return { ...(isObject(all) ? all : {}), apiVersion: mine.apiVersion, kind: mine.kind, metadata: ofMine }
+}
+
+/** An encoded object is JSON. */
+const json = (raw: Raw): JsonObject => raw as unknown as JsonObject

@@ -1,0 +1,140 @@
+/**
+ * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
+ */
+import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
+import type { Key, Raw } from "../Resource.ts"
+import * as Revision from "../Revision.ts"
+import type { StaleAt } from "./endPass.ts"
+import * as Feeds from "./feeds.ts"
+import * as KeyMemory from "./keyMemory.ts"
+import type { EngineRequest, Feed } from "./registration.ts"
+
+/** What a pass needs of its engine. */
+export interface Host {
+  readonly feeds: Feeds.Feeds<EngineRequest>
+  readonly now: () => number
+}
+
+export class EnginePass implements Pass, Reader, Writes {
+  readonly request: EngineRequest
+  readonly number: number
+  readonly causes: ReadonlyArray<Cause>
+  readonly otherCauses: number
+  calls = 0
+  /** A revision was made. */
+  wrote = false
+  /** Where the last stale write was refused. */
+  staleAt: StaleAt = undefined
+  readonly #host: Host
+  readonly #readsStore: boolean
+  /** Kinds that this pass wrote: their reads go to the store. */
+  #wroteKinds: Set<string> | undefined = undefined
+  /** Writes of earlier passes that this one was started without waiting for. */
+  readonly #before: ReadonlySet<KeyMemory.Pending<Feed>> | undefined
+
+  constructor(
+    host: Host,
+    request: EngineRequest,
+    causes: ReadonlyArray<Cause>,
+    otherCauses: number,
+    number: number,
+    readsStore: boolean
+  ) {
+    this.#host = host
+    this.request = request
+    this.causes = causes
+    this.otherCauses = otherCauses
+    this.number = number
+    this.#readsStore = readsStore
+    this.#before = readsStore ? new Set(request.memory?.pending) : undefined
+  }
+
+  get registration(): string {
+    return this.request.registration.name
+  }
+
+  get reader(): Reader {
+    return this
+  }
+
+  get writes(): Writes {
+    return this
+  }
+
+  #mayAskCaches(store: string, kind: string): boolean {
+    return !this.#readsStore && this.#wroteKinds?.has(`${store} ${kind}`) !== true
+  }
+
+  get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
+    const { counters } = this.request.registration
+    const found = this.#mayAskCaches(store, kind) ? Feeds.get(this.#host.feeds, store, kind, key) : undefined
+    if (found === undefined) counters.storeReads++
+    else counters.cacheReads++
+    return found
+  }
+
+  list(store: string, kind: string, options: ReaderListOptions): ReadonlyArray<Raw> | undefined {
+    const { counters } = this.request.registration
+    const found = this.#mayAskCaches(store, kind) ? Feeds.list(this.#host.feeds, store, kind, options) : undefined
+    if (found === undefined) counters.storeReads++
+    else counters.cacheReads++
+    return found
+  }
+
+  #noteKind(store: string, kind: string): void {
+    this.#wroteKinds ??= new Set()
+    this.#wroteKinds.add(`${store} ${kind}`)
+  }
+
+  acknowledged(
+    store: string,
+    kind: string,
+    key: Key,
+    written: { readonly object: Raw; readonly changed: boolean; readonly removed: boolean }
+  ): void {
+    this.#noteKind(store, kind)
+    if (!written.changed && !written.removed) return
+    this.wrote = true
+    const { object } = written
+    for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
+      if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
+      const memory = (this.request.memory ??= KeyMemory.make())
+      const write: KeyMemory.Pending<Feed> = {
+        cache: feed,
+        object: Feeds.objectText(key),
+        uid: object.metadata.uid,
+        revision: object.metadata.resourceVersion,
+        removed: written.removed,
+        holds: feed.informer.full
+      }
+      KeyMemory.wrote(memory, write, Feeds.seen(feed, key), this.#host.now())
+      if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
+    }
+  }
+
+  unknown(store: string, kind: string, _key: Key): void {
+    this.#noteKind(store, kind)
+    this.wrote = true
+    if (Feeds.of(this.#host.feeds, store, kind).some((feed) => feed.informer.full)) {
+      KeyMemory.outcomeUnknown(this.request.memory ??= KeyMemory.make())
+    }
+  }
+
+  conflicted(store: string, kind: string, key: Key, revision: string | undefined): void {
+    if (revision === undefined) return
+    for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
+      if (!feed.informer.full) continue
+      const seen = Feeds.seen(feed, key)
+      this.staleAt = { stale: { cache: feed, object: Feeds.objectText(key), revision }, seen }
+      if (seen !== undefined && Revision.compare(seen.revision, revision) === "same") return
+    }
+  }
+
+  /** The pass is over: what it was started without waiting for is dropped, if it read the store. */
+  ended(): void {
+    const { memory } = this.request
+    if (memory === undefined || this.#before === undefined) return
+    for (const write of this.#before) Feeds.stopWaiting(write.cache, write.object, this.request)
+    KeyMemory.storeWasRead(memory, this.#before)
+  }
+}

@@ -1,0 +1,642 @@
+/**
+ * The rules of the in-memory store: one state record, and synchronous functions that change it.
+ *
+ * A change goes this way: `write` asks the shared rules (`StoreRules.decide`) what to do, `commit` does it: the object
+ * is put or removed, the change goes into the history and into the buffer of every watch that it concerns. No time, no
+ * randomness and no waiting: what is needed of these is an argument.
+ */
+import * as Result from "effect/Result"
+import type { Key, Raw } from "../Resource.ts"
+import * as Revision from "../Revision.ts"
+import * as Selector from "../Selector.ts"
+import type * as Driver from "../StoreDriver.ts"
+import { Conflict, Expired, Fenced, type Field, Invalid, Lagged, NotFound, type Reason } from "../StoreError.ts"
+import * as StoreRules from "../StoreRules.ts"
+import * as metadata from "./metadata.ts"
+import * as names from "./names.ts"
+import { takeIn } from "./takeIn.ts"
+import * as Timeline from "./timeline.ts"
+
+/** @category models @since 0.1.0 */
+export interface Options {
+  /** Changes that are kept for resumed watches and for pages. */
+  readonly history: number
+  /** Freeze objects deeply. */
+  readonly freeze: boolean
+  readonly maxObjectBytes: number
+  /** Every watch gets a bookmark once in so many changes of the store. */
+  readonly bookmarkEvery: number
+}
+
+/** @category constants @since 0.1.0 */
+export const defaults: Options = {
+  history: 10_000,
+  freeze: true,
+  maxObjectBytes: StoreRules.defaultMaxObjectBytes,
+  bookmarkEvery: 1_000
+}
+
+/** One change of the store: `before` absent: a creation; `after` absent: a removal, of which `last` is the last state. */
+interface Change extends Timeline.Made {
+  readonly kind: Objects
+  readonly key: string
+  readonly before: Raw | undefined
+  readonly after: Raw | undefined
+  readonly last: Raw | undefined
+}
+
+/** The objects of one kind. */
+interface Objects {
+  address: Driver.KindAddress
+  /** By `namespace/name`; the truth. */
+  readonly byKey: Map<string, Raw>
+  /** Keys in order, as of the last list. `added` and `removals` say what has changed since. */
+  sorted: ReadonlyArray<string>
+  added: Array<string>
+  removals: number
+  readonly watches: Set<Watch>
+}
+
+/**
+ * All that a store in memory is. Changed by the functions of this module alone.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface State {
+  readonly options: Options
+  readonly kinds: Map<string, Objects>
+  readonly fences: Map<string, number>
+  readonly watches: Set<Watch>
+  timeline: Timeline.Timeline<Change>
+}
+
+/** @category models @since 0.1.0 */
+export interface Watch {
+  readonly kind: Objects
+  readonly namespace: string | undefined
+  readonly selector: Selector.Selector | undefined
+  readonly metadataOnly: boolean
+  readonly bufferSize: number
+  /** What was there when the watch began: taken before the buffer, in slices. */
+  backlog: Iterator<ReadonlyArray<Driver.WatchEvent>> | undefined
+  buffer: Array<Driver.WatchEvent>
+  /** Why it ends once the buffer is empty. */
+  ended: Reason | undefined
+  /** Called once when something is there; set by the one reader that waits. */
+  wake: (() => void) | undefined
+}
+
+/** @category constructors @since 0.1.0 */
+export const make = (birthId: string, options: Options = defaults): State => ({
+  options,
+  kinds: new Map(),
+  fences: new Map(),
+  watches: new Set(),
+  timeline: Timeline.begin(0, birthId, options.history)
+})
+
+const kindOf = (state: State, at: Driver.KindAddress): Objects => {
+  const name = at.group === "" ? at.kind : `${at.kind}.${at.group}`
+  const known = state.kinds.get(name)
+  if (known !== undefined) {
+    known.address = at // that of an import was a guess
+    return known
+  }
+  const kind: Objects = { address: at, byKey: new Map(), sorted: [], added: [], removals: 0, watches: new Set() }
+  state.kinds.set(name, kind)
+  return kind
+}
+
+const textOf = (key: Key): string => `${key.namespace}/${key.name}`
+
+const invalid = (...fields: ReadonlyArray<Field>): Result.Result<never, Reason> => Result.fail(new Invalid({ fields }))
+
+// ---------------------------------------------------------------------------------------------------------------------
+// reading
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** The kinds that have objects. @category reading @since 0.1.0 */
+export const kinds = (state: State): ReadonlyArray<Driver.KindAddress> =>
+  [...state.kinds.values()].filter((kind) => kind.byKey.size > 0).map((kind) => kind.address)
+
+/** @category reading @since 0.1.0 */
+export const get = (
+  state: State,
+  at: Driver.KindAddress,
+  key: Key,
+  options: { readonly metadataOnly?: boolean | undefined } = {}
+): Result.Result<Raw, Reason> => {
+  const object = kindOf(state, at).byKey.get(textOf(key))
+  if (object !== undefined) return Result.succeed(options.metadataOnly === true ? metadataOf(object) : object)
+  const flaws = StoreRules.checkKey(at, key)
+  return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
+}
+
+/** The object without all but its envelope; the same one each time. */
+const metadataOf = (object: Raw): Raw => {
+  const known = stripped.get(object)
+  if (known !== undefined) return known
+  const { apiVersion, kind, metadata } = object
+  const only: Raw = Object.freeze({ apiVersion, kind, metadata })
+  stripped.set(object, only)
+  return only
+}
+
+const stripped = new WeakMap<Raw, Raw>() // a pure function's memo: no store sees another's through it
+
+/** A snapshot, or a page of one (S8). @category reading @since 0.1.0 */
+export const list = (
+  state: State,
+  at: Driver.KindAddress,
+  options: Omit<Driver.ListOptions, "consistency">
+): Result.Result<Driver.Page, Reason> => {
+  const selector = parseSelector(options.selector)
+  if (Result.isFailure(selector)) return Result.fail(selector.failure)
+  const { limit } = options
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
+    return invalid({ path: "limit", why: `must be a whole number above 0, but is ${limit}` })
+  }
+  const from = options.page === undefined ? firstPage(state) : parsePage(state, options.page)
+  if (Result.isFailure(from)) return Result.fail(from.failure)
+  const { after, revision, writeId } = from.success
+  const kind = kindOf(state, at)
+  const was = revision === state.timeline.latest.revision ? undefined : valuesAt(state, kind, revision)
+  const items: Array<Raw> = []
+  let next: string | undefined
+  let lastKey = ""
+  for (const key of keysOf(kind, was, options, after)) {
+    const object = was !== undefined && was.has(key) ? was.get(key) : kind.byKey.get(key)
+    if (object === undefined || !selects(object, selector.success, options.ownerUid)) continue
+    if (items.length === limit) {
+      next = JSON.stringify([revision, writeId, lastKey])
+      break
+    }
+    items.push(options.metadataOnly === true ? metadataOf(object) : object)
+    lastKey = key
+  }
+  const page = { items, revision: String(revision), cursor: StoreRules.cursor(String(revision), writeId) }
+  return Result.succeed(next === undefined ? page : { ...page, next })
+}
+
+type Place = { readonly revision: number; readonly writeId: string; readonly after: string }
+
+const firstPage = (state: State): Result.Result<Place, Reason> =>
+  Result.succeed({ revision: state.timeline.latest.revision, writeId: state.timeline.latest.writeId, after: "" })
+
+const parsePage = (state: State, text: string): Result.Result<Place, Reason> => {
+  const token = Result.try(() => JSON.parse(text) as unknown)
+  const [revision, writeId, after]: ReadonlyArray<unknown> = Result.isSuccess(token) && Array.isArray(token.success)
+    ? token.success
+    : []
+  if (typeof revision !== "number" || typeof writeId !== "string" || typeof after !== "string") {
+    return invalid({ path: "page", why: "is not the `next` of an earlier page" })
+  }
+  return Result.map(Timeline.retained(state.timeline, revision, writeId), () => ({ revision, writeId, after }))
+}
+
+/** Keys in order after `after`, those that the filter can mean. */
+const keysOf = (
+  kind: Objects,
+  was: ReadonlyMap<string, Raw | undefined> | undefined,
+  options: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  after: string
+): Iterable<string> => {
+  const { name, namespace } = options
+  if (name !== undefined && namespace !== undefined) {
+    const key = textOf({ namespace, name })
+    return key > after ? [key] : []
+  }
+  const keys = withVanished(kind, was)
+  const prefix = namespace === undefined ? "" : `${namespace}/`
+  return range(keys, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
+}
+
+function* range(keys: ReadonlyArray<string>, from: string, after: string, prefix: string, suffix: string) {
+  for (let i = lowerBound(keys, from); i < keys.length && keys[i].startsWith(prefix); i++) {
+    if (keys[i] !== after && keys[i].endsWith(suffix)) yield keys[i]
+  }
+}
+
+const lowerBound = (keys: ReadonlyArray<string>, key: string): number => {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (keys[middle] < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Names are ASCII, so the order of UTF-16 units is that of UTF-8 bytes (S8). */
+const byBytes = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The keys in order. Costs the changes since the last time, and one pass where there were any. */
+const sortedKeys = (kind: Objects): ReadonlyArray<string> => {
+  if (kind.added.length === 0 && kind.removals === 0) return kind.sorted
+  const merged: Array<string> = []
+  const { sorted } = kind
+  const added = kind.added.toSorted(byBytes)
+  for (let i = 0, j = 0; i < sorted.length || j < added.length;) {
+    const key = j >= added.length || (i < sorted.length && sorted[i] <= added[j]) ? sorted[i++] : added[j++]
+    if (kind.byKey.has(key) && merged.at(-1) !== key) merged.push(key)
+  }
+  kind.sorted = merged
+  kind.added = []
+  kind.removals = 0
+  return merged
+}
+
+/** The keys in order, with those that were there at an earlier revision. */
+const withVanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined> | undefined): ReadonlyArray<string> => {
+  const keys = sortedKeys(kind)
+  if (was === undefined) return keys
+  const vanished = [...was].filter(([key, object]) => object !== undefined && !kind.byKey.has(key)).map(([key]) => key)
+  return vanished.length === 0 ? keys : [...keys, ...vanished].toSorted(byBytes)
+}
+
+/** What the objects of a kind that have changed since were at an earlier revision. */
+const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<string, Raw | undefined> => {
+  const values = new Map<string, Raw | undefined>()
+  for (const change of Timeline.after(state.timeline, revision)) {
+    if (change.kind === kind && !values.has(change.key)) values.set(change.key, change.before)
+  }
+  return values
+}
+
+const selects = (object: Raw, selector: Selector.Selector | undefined, ownerUid: string | undefined): boolean => {
+  if (ownerUid !== undefined && !object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid)) return false
+  return selector === undefined || Selector.matches(selector, object.metadata.labels)
+}
+
+const parseSelector = (text: string | undefined): Result.Result<Selector.Selector | undefined, Reason> => {
+  if (text === undefined || text === "") return Result.succeed(undefined)
+  return Result.mapError(
+    Selector.parse(text),
+    (error) => new Invalid({ fields: [{ path: "selector", why: error.message }] })
+  )
+}
+
+/** Whether a write was applied, as far as the history reaches. @category reading @since 0.1.0 */
+export const outcome = (state: State, writeId: string): "applied" | "notApplied" | "forgotten" =>
+  Timeline.outcome(state.timeline, writeId)
+
+// ---------------------------------------------------------------------------------------------------------------------
+// writing
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** @category writing @since 0.1.0 */
+export const fence = (state: State, lease: string, epoch: number): Result.Result<void, Reason> => {
+  const highest = state.fences.get(lease)
+  if (highest !== undefined && epoch < highest) return Result.fail(new Fenced({ lease, epoch, highest }))
+  if (highest !== epoch) state.fences.set(lease, epoch)
+  return Result.succeed(undefined)
+}
+
+/** What a write needs of the world. @category models @since 0.1.0 */
+export interface Given {
+  readonly nowText: string
+  /** Called for writes that can create an object. */
+  readonly uid: () => string
+}
+
+/** One write, from its fence to the buffers of the watches. @category writing @since 0.1.0 */
+export const write = (
+  state: State,
+  at: Driver.KindAddress,
+  write: Driver.Write,
+  options: Driver.WriteOptions,
+  given: Given
+): Result.Result<Driver.Written, Reason> => {
+  const fenced = options.fence === undefined ? undefined : fence(state, options.fence.lease, options.fence.epoch)
+  if (fenced !== undefined && Result.isFailure(fenced)) return Result.fail(fenced.failure)
+  const key = StoreRules.keyOf(write)
+  const kind = kindOf(state, at)
+  const text = textOf(key)
+  const stored = kind.byKey.get(text)
+  if (stored === undefined && write.op !== "create") {
+    const flaws = StoreRules.checkKey(at, key)
+    if (flaws.length > 0) return invalid(...flaws)
+  }
+  const decision = StoreRules.decide(stored, write, options, {
+    at,
+    nowText: given.nowText,
+    uid: stored === undefined && (write.op === "create" || write.op === "apply") ? given.uid() : "",
+    revision: String(state.timeline.latest.revision + 1),
+    maxObjectBytes: state.options.maxObjectBytes,
+    freeze: state.options.freeze
+  })
+  switch (decision._tag) {
+    case "Refused":
+      return Result.fail(decision.reason)
+    case "Unchanged":
+      return Result.succeed({ object: decision.object, changed: false, removed: false })
+    case "Put":
+      if (options.dryRun !== true) commit(state, kind, text, stored, decision.object, undefined, options.writeId)
+      return Result.succeed({ object: decision.object, changed: true, removed: false })
+    case "Remove":
+      if (options.dryRun !== true) commit(state, kind, text, stored, undefined, decision.last, options.writeId)
+      return Result.succeed({ object: decision.last, changed: true, removed: true })
+  }
+}
+
+const commit = (
+  state: State,
+  kind: Objects,
+  key: string,
+  before: Raw | undefined,
+  after: Raw | undefined,
+  last: Raw | undefined,
+  writeId: string
+): void => {
+  if (after === undefined) {
+    kind.byKey.delete(key)
+    kind.removals++
+  } else {
+    kind.byKey.set(key, after)
+    if (before === undefined) noteAdded(kind, key)
+  }
+  const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
+  Timeline.remember(state.timeline, change)
+  publish(state, change)
+  if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
+}
+
+/** Keys that come and go between two lists must not pile up. */
+const noteAdded = (kind: Objects, key: string): void => {
+  kind.added.push(key)
+  if (kind.added.length > 2 * kind.byKey.size + 1024) sortedKeys(kind)
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// watching
+// ---------------------------------------------------------------------------------------------------------------------
+
+const sliceSize = 500
+const defaultBufferSize = 1_024
+
+/** Opens a watch. It is fed until {@link close}. @category watching @since 0.1.0 */
+export const watch = (
+  state: State,
+  at: Driver.KindAddress,
+  options: Driver.WatchOptions
+): Result.Result<Watch, Reason> => {
+  const selector = parseSelector(options.selector)
+  if (Result.isFailure(selector)) return Result.fail(selector.failure)
+  const bufferSize = options.bufferSize ?? defaultBufferSize
+  if (!(Number.isInteger(bufferSize) && bufferSize > 0)) {
+    return invalid({ path: "bufferSize", why: `must be a whole number above 0, but is ${bufferSize}` })
+  }
+  const self: Watch = {
+    kind: kindOf(state, at),
+    namespace: options.namespace,
+    selector: selector.success,
+    metadataOnly: options.metadataOnly ?? false,
+    bufferSize,
+    backlog: undefined,
+    buffer: [],
+    ended: undefined,
+    wake: undefined
+  }
+  const backlog = options.from === "current" ? initial(state, self) : replay(state, self, options.from)
+  if (Result.isFailure(backlog)) return Result.fail(backlog.failure)
+  self.backlog = backlog.success
+  self.kind.watches.add(self)
+  state.watches.add(self)
+  return Result.succeed(self)
+}
+
+/** Ends a watch: nothing more is kept for it. @category watching @since 0.1.0 */
+export const close = (state: State, self: Watch): void => {
+  self.kind.watches.delete(self)
+  state.watches.delete(self)
+  self.backlog = undefined
+  self.buffer = []
+  self.wake = undefined
+}
+
+/** What is there for the reader: events, or why the watch ends, or nothing yet. @category watching @since 0.1.0 */
+export const take = (self: Watch): ReadonlyArray<Driver.WatchEvent> | Reason | undefined => {
+  const slice = self.backlog?.next()
+  if (slice !== undefined && slice.done !== true) return slice.value
+  self.backlog = undefined
+  if (self.buffer.length === 0) return self.ended
+  const events = self.buffer
+  self.buffer = []
+  return events
+}
+
+/** Whether {@link take} may give something. @category watching @since 0.1.0 */
+export const isReady = (self: Watch): boolean =>
+  self.backlog !== undefined || self.buffer.length > 0 || self.ended !== undefined
+
+/** Tells every watch how far it is (S4); one that is full learns nothing new. @category watching @since 0.1.0 */
+export const bookmark = (state: State): void => {
+  const { revision, writeId } = state.timeline.latest
+  const mark: Driver.WatchEvent = {
+    _tag: "Bookmark",
+    revision: String(revision),
+    cursor: StoreRules.cursor(String(revision), writeId)
+  }
+  for (const watch of state.watches) {
+    if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
+    if (watch.buffer.length < watch.bufferSize) push(watch, mark)
+  }
+}
+
+/** The objects that are there, in slices, then the mark: all of one revision, however late they are read. */
+const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
+  const { namespace } = self
+  const { revision, writeId } = state.timeline.latest
+  const cursor = StoreRules.cursor(String(revision), writeId)
+  const objects: Array<Raw> = []
+  for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
+    const object = self.kind.byKey.get(key)
+    if (object !== undefined && selects(object, self.selector, undefined)) objects.push(object)
+  }
+  const slices = function*() {
+    for (let i = 0; i < objects.length; i += sliceSize) {
+      yield objects.slice(i, i + sliceSize).map((object): Driver.WatchEvent => ({
+        _tag: "Added",
+        object: self.metadataOnly ? metadataOf(object) : object,
+        initial: true,
+        cursor
+      }))
+    }
+    yield [{ _tag: "InitialDone" as const, revision: String(revision), cursor }]
+  }
+  return Result.succeed(slices())
+}
+
+/** The changes after a cursor that the watch would have seen. */
+const replay = (
+  state: State,
+  self: Watch,
+  from: Revision.Cursor
+): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
+  const cursor = StoreRules.parseCursor(from)
+  if (Result.isFailure(cursor)) return Result.fail(cursor.failure)
+  const { writeId } = cursor.success
+  const revision = Number(cursor.success.revision)
+  return Result.map(Timeline.retained(state.timeline, revision, writeId), () => {
+    const events: Array<Driver.WatchEvent> = []
+    for (const change of Timeline.after(state.timeline, revision)) {
+      const event = change.kind === self.kind ? eventFor(self, change) : undefined
+      if (event !== undefined) events.push(event)
+    }
+    const slices = function*() {
+      for (let i = 0; i < events.length; i += sliceSize) yield events.slice(i, i + sliceSize)
+    }
+    return slices()
+  })
+}
+
+/** Hands a change to the watches of its kind. Those without a filter share one event. */
+const publish = (state: State, change: Change): void => {
+  let shared: Driver.WatchEvent | undefined
+  for (const watch of change.kind.watches) {
+    const whole = watch.namespace === undefined && watch.selector === undefined && !watch.metadataOnly
+    const event = whole ? shared ??= eventFor(watch, change) : eventFor(watch, change)
+    if (event === undefined) continue
+    if (watch.buffer.length < watch.bufferSize) push(watch, event)
+    else end(state, watch, new Lagged({ bufferSize: watch.bufferSize }))
+  }
+}
+
+/** What a change is to a watch: an object that comes to match is Added, one that ceases to is Deleted (S3). */
+const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined => {
+  const { after, before, last, revision, writeId } = change
+  const did = before !== undefined && concerns(watch, before)
+  const does = after !== undefined && concerns(watch, after)
+  if (!did && !does) return undefined
+  const cursor = StoreRules.cursor(String(revision), writeId)
+  const show = (object: Raw) => (watch.metadataOnly ? metadataOf(object) : object)
+  if (does) return { _tag: did ? "Modified" : "Added", object: show(after), initial: false, cursor, writeId }
+  const gone = last !== undefined && concerns(watch, last) ? last : before
+  if (gone === undefined) throw new Error("S3 is broken: a change that removed nothing")
+  return { _tag: "Deleted", last: show(gone), revision: String(revision), cursor }
+}
+
+const concerns = (watch: Watch, object: Raw): boolean =>
+  (watch.namespace === undefined || watch.namespace === object.metadata.namespace) &&
+  (watch.selector === undefined || Selector.matches(watch.selector, object.metadata.labels))
+
+const push = (watch: Watch, event: Driver.WatchEvent): void => {
+  watch.buffer.push(event)
+  wake(watch)
+}
+
+const end = (state: State, watch: Watch, reason: Reason): void => {
+  watch.ended = reason
+  watch.kind.watches.delete(watch)
+  state.watches.delete(watch)
+  wake(watch)
+}
+
+const wake = (watch: Watch): void => {
+  const wake = watch.wake
+  watch.wake = undefined
+  wake?.()
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// export and import
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** All objects at one revision, by kind and key. @category backup @since 0.1.0 */
+export const exported = (state: State): ReadonlyArray<Raw> =>
+  [...state.kinds.keys()].toSorted(byBytes).flatMap((name) => {
+    const kind = state.kinds.get(name)
+    return kind === undefined ? [] : sortedKeys(kind).flatMap((key) => kind.byKey.get(key) ?? [])
+  })
+
+/**
+ * Takes exported objects into an empty store, all or none: each gets a new revision, in the old order, in a new
+ * timeline (S5). `gap` is random, at least 1: the new revisions begin so far above the old ones that no revision of the
+ * old timeline fits an object of the new one.
+ *
+ * @category backup
+ * @since 0.1.0
+ */
+export const imported = (
+  state: State,
+  objects: ReadonlyArray<unknown>,
+  given: { readonly birthId: string; readonly gap: number; readonly writeId: () => string }
+): Result.Result<void, Reason> => {
+  if (kinds(state).length > 0) {
+    return Result.fail(new Conflict({ why: "the store has objects; import into an empty one" }))
+  }
+  const taken: Array<Imported> = []
+  const seen = new Set<string>()
+  for (const [i, object] of objects.entries()) {
+    const next = importedObject(object, i, state.options.freeze)
+    if (Result.isFailure(next)) return Result.fail(next.failure)
+    const id = `${next.success.object.kind}.${next.success.at.group} ${next.success.key}`
+    if (seen.has(id)) return invalid({ path: `[${i}]`, why: `${id} is there twice` })
+    seen.add(id)
+    taken.push(next.success)
+  }
+  taken.sort((a, b) => byRevision(a.object, b.object))
+  const highest = taken.reduce(
+    (highest, { object }) => Math.max(highest, revisionNumber(object)),
+    state.timeline.latest.revision
+  )
+  for (const watch of state.watches) end(state, watch, new Expired({ why: "another timeline was imported" }))
+  state.kinds.clear()
+  state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
+  for (const { at, key, object } of taken) {
+    const resourceVersion = String(state.timeline.latest.revision + 1)
+    const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion } }
+    if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
+    commit(state, kindOf(state, at), key, undefined, next, undefined, given.writeId())
+  }
+  return Result.succeed(undefined)
+}
+
+type Imported = { readonly at: Driver.KindAddress; readonly key: string; readonly object: Raw }
+
+/** Addresses are guessed from the object: the first call that names the kind says how it is. */
+const importedObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Reason> => {
+  const taken = takeIn(input, undefined, { freeze })
+  if (Result.isFailure(taken)) {
+    return invalid({
+      path: `[${index}]${taken.failure.path === "" ? "" : `.${taken.failure.path}`}`,
+      why: taken.failure.why
+    })
+  }
+  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
+  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
+  if (
+    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
+    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
+  ) {
+    return invalid({
+      path: `[${index}]`,
+      why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion"
+    })
+  }
+  const slash = object.apiVersion.indexOf("/")
+  const at: Driver.KindAddress = {
+    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
+    version: object.apiVersion.slice(slash + 1),
+    kind: object.kind,
+    plural: names.pluralOf(object.kind),
+    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
+  }
+  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
+  const flaws = [...StoreRules.checkKey(at, key), ...metadata.check(meta)]
+  if (flaws.length > 0) return invalid(...flaws.map(({ path, why }) => ({ path: `[${index}].${path}`, why })))
+  return Result.succeed({ at, key: textOf(key), object: object as Raw })
+}
+
+const byRevision = (a: Raw, b: Raw): number => {
+  const order = Revision.compare(a.metadata.resourceVersion, b.metadata.resourceVersion)
+  return order === "before" ? -1 : order === "after" ? 1 : 0
+}
+
+/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
+const revisionNumber = (object: Raw): number => {
+  const revision = Number(object.metadata.resourceVersion)
+  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
+}

@@ -1,0 +1,133 @@
+/**
+ * One pass, from a taken key to its end: the only place where user code of a reconciler runs.
+ */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import type { Outcome } from "../Outcome.ts"
+import * as Pass from "../Pass.ts"
+import { keyText } from "../Resource.ts"
+import * as Breaker from "./breaker.ts"
+import * as EndPass from "./endPass.ts"
+import { EnginePass, type Host } from "./enginePass.ts"
+import * as Inputs from "./inputs.ts"
+import * as KeyMemory from "./keyMemory.ts"
+import * as PassEnd from "./passEnd.ts"
+import * as Registration from "./registration.ts"
+
+/** Hears when passes start and end: for tests and simulators. Nothing is paid without one. */
+export interface Observer {
+  readonly passStarted: (pass: Pass.Pass) => void
+  readonly passEnded: (pass: Pass.Pass, end: PassEnd.PassEnd) => void
+}
+
+/** A pass that has begun. */
+export interface Begun {
+  readonly pass: EnginePass
+  readonly selfCaused: boolean
+  readonly running: Registration.Running
+  readonly scope: Scope.Closeable
+  readonly work: Effect.Effect<Outcome | void, unknown>
+}
+
+/** Begins the pass of a taken key. The key is `running` from here to {@link end}. */
+export const begin = (
+  host: Host,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  request: Registration.EngineRequest,
+  ticket: Registration.Ticket
+): Begun => {
+  const { registration } = request
+  const { behaviour } = registration
+  const selfCaused = EndPass.isSelfCaused(request, ticket)
+  const readsStore = request.memory !== undefined && KeyMemory.passBegan(request.memory).readStore
+  if (ticket.gateExpired && readsStore) registration.counters.heldByLag++
+  request.isTerminal = false
+  slow(request, host.now())
+  const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, readsStore)
+  const running: Registration.Running = { fiber, number: pass.number, ordered: undefined }
+  request.running = running
+  registration.running.add(request)
+  const scope = Scope.makeUnsafe()
+  const context = Context.add(Context.add(behaviour.context, Pass.Current, pass), Scope.Scope, scope)
+  const work = Effect.suspend(() => {
+    fiber.setContext(context)
+    return behaviour.reconcile(request)
+  })
+  return { pass, selfCaused, running, scope, work: decorate(behaviour, pass, ticket, work) }
+}
+
+/** A key that runs too often is held after this pass, for as long as its breaker says. */
+const slow = (request: Registration.EngineRequest, now: number): void => {
+  const limits = request.registration.behaviour.breaker
+  if (limits === undefined) return
+  const waitMillis = Breaker.passBegan(request.breaker ??= Breaker.make(limits, now), limits, now)
+  if (waitMillis > 0) (request.memory ??= KeyMemory.make()).slowedUntil = now + waitMillis
+}
+
+/** Adds what costs something, where it was asked for: the deadline (E9), and a span where a tracer listens. */
+const decorate = (
+  behaviour: Registration.Behaviour,
+  pass: EnginePass,
+  ticket: Registration.Ticket,
+  work: Effect.Effect<Outcome | void, unknown>
+): Effect.Effect<Outcome | void, unknown> => {
+  const inTime = behaviour.deadlineMillis === undefined ? work : Effect.timeoutOrElse(work, {
+    duration: behaviour.deadlineMillis,
+    orElse: () => Effect.fail(PassEnd.deadlineExceeded)
+  })
+  if (!behaviour.traced) return inTime
+  const { request } = pass
+  return Effect.withSpan(inTime, `reconcile ${request.kind}`, {
+    root: true,
+    kind: "consumer",
+    links: ticket.trace === undefined ? [] : [{ span: ticket.trace, attributes: {} }],
+    attributes: {
+      "setpoint.registration": request.registration.name,
+      "setpoint.store": request.store,
+      "setpoint.object": keyText(request),
+      "setpoint.pass": pass.number,
+      "setpoint.causes": ticket.reasons.map((cause) => cause._tag),
+      "setpoint.lane": ticket.lane,
+      "setpoint.failures": ticket.failures
+    }
+  })
+}
+
+/** Ends the pass: queue, counters, memory. Gives what is to be told of it. */
+export const end = (
+  host: Host,
+  begun: Begun,
+  ticket: Registration.Ticket,
+  exit: Exit.Exit<Outcome | void, unknown>,
+  observer: Observer | undefined
+): ReadonlyArray<EndPass.Report> => {
+  const { pass, running } = begun
+  const { request } = pass
+  const { registration } = request
+  const now = host.now()
+  request.running = undefined
+  registration.running.delete(request)
+  if (registration.isClosed && registration.running.size === 0) Deferred.doneUnsafe(registration.idle, Effect.void)
+  pass.ended()
+  const passEnd = PassEnd.ofExit(exit, request, running.ordered)
+  const loop = EndPass.watchForLoops(request, { selfCaused: begun.selfCaused, wrote: pass.wrote }, now)
+  const told = EndPass.endPass(request, ticket, passEnd, pass.staleAt, now)
+  settleMemory(request, now)
+  observer?.passEnded(pass, passEnd)
+  if (told === undefined) return loop === undefined ? none : [loop]
+  return loop === undefined ? [told] : [told, loop]
+}
+
+const none: ReadonlyArray<EndPass.Report> = []
+
+/** The gate as the memory has it, and no memory where there is nothing to remember (Q7). */
+export const settleMemory = (request: Registration.EngineRequest, now: number): void => {
+  const { memory } = request
+  if (memory === undefined) return
+  Inputs.syncGate(request)
+  if (KeyMemory.isEmpty(memory, now)) request.memory = undefined
+}
