@@ -736,6 +736,18 @@ describe("WorkQueue", () => {
         }))
     }
 
+    it.effect("[E1] debounce can be set and left at run time; an open window ends as it was to end", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        yield* WorkQueue.setDebounce(queue, { window: "2 seconds" })
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.setDebounce(queue, undefined)
+        yield* WorkQueue.add(queue, "b")
+        assert.deepStrictEqual(yield* rounds(queue), ["b"])
+        yield* TestClock.adjust("2 seconds")
+        assert.deepStrictEqual(yield* rounds(queue), ["a"])
+      }))
+
     it.effect("[E1] adds during a pass wait for their window too, and a time that follows is not put off", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>({ debounce: { window: "2 seconds" } })
@@ -816,6 +828,37 @@ describe("WorkQueue", () => {
         const keys = yield* Effect.forEach(takers, (taker) =>
           Effect.map(Fiber.join(taker), ({ ticket }) => ticket.key))
         assert.deepStrictEqual(keys.toSorted(), ["b", "c"])
+      }))
+
+    it.effect("[Q2] [Q5] of two waits in uninterruptible workers either can be interrupted, and the other gets its hint", () =>
+      Effect.gen(function*() {
+        const group = yield* WorkQueue.makeGroup<string>()
+        const queue = yield* WorkQueue.make({ group })
+        const wait = Effect.uninterruptible(Effect.exit(WorkQueue.waitAny(group)))
+        const [going, staying] = [
+          yield* Effect.forkChild(wait, { startImmediately: true }),
+          yield* Effect.forkChild(wait, { startImmediately: true })
+        ]
+        yield* WorkQueue.add(queue, "a")
+        yield* Fiber.interrupt(going)
+        assert.isTrue(Exit.isSuccess(yield* Fiber.join(staying)))
+        assert.strictEqual((yield* WorkQueue.takeAny(group)).ticket.key, "a")
+      }))
+
+    it.effect("[Q5] a paused queue takes adds, gives no key, and tells waiting takers when it goes on", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        WorkQueue.setPausedUnsafe(queue, true)
+        const takers = yield* Effect.forEach(
+          [1, 2],
+          () => Effect.forkChild(WorkQueue.take(queue), { startImmediately: true })
+        )
+        yield* adds(queue, "a", "b")
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(takers.every((taker) => taker.pollUnsafe() === undefined))
+        WorkQueue.setPausedUnsafe(queue, false)
+        const keys = yield* Effect.forEach(takers, (taker) => Effect.map(Fiber.join(taker), ({ key }) => key))
+        assert.deepStrictEqual(keys.toSorted(), ["a", "b"])
       }))
 
     it.effect("[Q5] queues join and leave the workers at run time", () =>
@@ -1303,6 +1346,9 @@ describe("WorkQueue", () => {
         assert.deepStrictEqual(keys(snapshot.waiting), ["failed", "later"])
         assert.deepStrictEqual(keys(snapshot.held), ["held"])
         assert.deepStrictEqual(keys(snapshot.failing), ["failed"])
+        const counts = { ready: 2, running: 1, waiting: 2, held: 1, failing: 1 }
+        assert.deepStrictEqual(WorkQueue.countsUnsafe(queue), counts)
+        assert.sameMembers([...WorkQueue.keysUnsafe(queue)], ["first", "second", "running", "failed", "later", "held"])
       }))
 
     it.effect("[Q9] [C025] the figures follow the clock", () =>
