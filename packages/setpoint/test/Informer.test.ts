@@ -688,7 +688,8 @@ describe("a gap", () => {
 
   it.effect("pages that are no snapshot: an event older than the listed state is known already", () =>
     Effect.gen(function*() {
-      const store = storeOf("a", "b", "c")
+      const store = new ScriptedStore({ snapshotPages: false })
+      for (const name of ["a", "b", "c"]) store.put(name)
       const list: typeof store.driver.list = (at, options) =>
         Effect.tap(store.driver.list(at, options), () =>
           Effect.sync(() => {
@@ -698,8 +699,7 @@ describe("a gap", () => {
             store.delete("b")
             store.put("b")
           }))
-      const driver = { ...store.driver, list, capabilities: { ...store.driver.capabilities, snapshotPages: false } }
-      const informer = yield* Informer.make(driver, address, { pageSize: 1 })
+      const informer = yield* Informer.make({ ...store.driver, list }, address, { pageSize: 1 })
       const heard = yield* listen(informer)
       yield* settle
       assert.deepStrictEqual(heard, ["Added initial a@1", "Added initial b@7", "Added initial c@5"])
