@@ -1,17 +1,17 @@
 /**
  * Metrics: plain counters of the engine, read when somebody looks.
  *
- * The engine counts in plain numbers on its own records. {@link register} hangs a *reader* of such a number into Effect's
- * metric registry for as long as a Scope lives, so that whatever exports Effect's metrics exports ours, and that nothing
- * is paid where nobody scrapes: `PrometheusMetrics.format()` gives the text exposition, `Otlp` sends them, and
- * `Metric.snapshot` reads them in a test.
+ * The engine counts in plain numbers on its own records. {@link register} hangs a *reader* of such a number into
+ * Effect's metric registry for as long as a Scope lives, so that whatever exports Effect's metrics exports ours, and
+ * that nothing is paid where nobody scrapes: `PrometheusMetrics.format()` gives the text exposition, `Otlp` sends them,
+ * and `Metric.snapshot` reads them in a test.
  *
  * Names and labels are those of controller-runtime and client-go, so that existing dashboards work; what those do not
  * know begins with `setpoint_`. {@link families} lists all.
  *
- * **Memory** Labels are fixed by the family and hold names of registrations, kinds and stores, never of objects. A series
- * ends with the Scope of what it counts. A family takes at most {@link maxSeries} series in one registry: further ones
- * are left out, which a warning says once for each registration.
+ * **Memory** Labels are fixed by the family and hold names of registrations, kinds and stores, never of objects. A
+ * series ends with the Scope of what it counts. A family takes at most {@link maxSeries} series in one registry:
+ * further ones are left out, which a warning says once for each registration.
  *
  * @since 0.1.0
  */

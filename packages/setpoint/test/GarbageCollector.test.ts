@@ -316,7 +316,7 @@ describe("GarbageCollector", () => {
       assert.deepStrictEqual(yield* names, [])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
-  it.effect("with random objects, deletions and pauses: nothing dangles in the end, and what a living owner holds is there", () =>
+  it.effect("with random objects and deletions nothing dangles in the end, and what a living owner holds stays", () =>
     Effect.forEach(Array.from({ length: runs }, (_, i) => i + 1), (seed) =>
       Effect.gen(function*() {
         yield* collecting
@@ -475,7 +475,10 @@ const names = Effect.gen(function*() {
 /** Seeds of the random test. */
 const runs = process.env.SETPOINT_NIGHTLY === "1" ? 2_000 : 60
 
-/** Creates and deletes at random. Gives what must be there in the end: not deleted, and without owners or with a living one. */
+/**
+ * Creates and deletes at random. Gives what must be there in the end: not deleted, and without owners or with a living
+ * one.
+ */
 const disturb = Effect.fnUntraced(function*(seed: number) {
   let state = seed * 2_654_435_761 % 4_294_967_296
   const below = (n: number) => {
