@@ -87,6 +87,11 @@ export interface Options {
   readonly metrics?: boolean | undefined
   /** Record give-ups, hot loops, panics and failures for good as Events of their objects. Default `true`. */
   readonly events?: boolean | undefined
+  /**
+   * Start a garbage collector with the first registration on a store, where its driver has none. It also deletes Events
+   * past their hour. Default `true`.
+   */
+  readonly collector?: boolean | undefined
 }
 
 /**
@@ -308,7 +313,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     now,
     scope,
     recorders,
-    companions: { events: options.events ?? true },
+    companions: { events: options.events ?? true, collector: options.collector ?? true, started: new Set() },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))

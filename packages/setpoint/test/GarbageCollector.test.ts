@@ -9,12 +9,14 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Controller from "setpoint/Controller"
 import * as EventRecorder from "setpoint/EventRecorder"
 import * as GarbageCollector from "setpoint/GarbageCollector"
 import * as Health from "setpoint/Health"
 import * as Kind from "setpoint/Kind"
 import * as MemoryStore from "setpoint/MemoryStore"
 import * as Owner from "setpoint/Owner"
+import * as Reconciler from "setpoint/Reconciler"
 import type * as Resource from "setpoint/Resource"
 import * as Store from "setpoint/Store"
 import type * as StoreDriver from "setpoint/StoreDriver"
@@ -409,6 +411,20 @@ describe("GarbageCollector", () => {
       Effect.provide(Layer.merge(Layer.fresh(Health.layer), MemoryStore.layer)),
       withOwnMetrics
     ))
+
+  for (const collector of [true, false]) {
+    it.effect(`the first registration on a store starts its collector${collector ? "" : ", unless told not to"}`, () =>
+      Effect.gen(function*() {
+        const sites = Reconciler.make(Website, { reconcile: () => Effect.void })
+        yield* Layer.build(Layer.provide(Controller.layerFor(sites), Controller.layer({ collector })))
+        const site = yield* website("blog")
+        yield* server("web", [site])
+        yield* settled
+        yield* Store.delete(Website, site)
+        yield* settled
+        assert.deepStrictEqual(yield* names, collector ? [] : ["web"])
+      }).pipe(Effect.provide(MemoryStore.layer)))
+  }
 
   it.effect("options that cannot work are refused, naming the option", () =>
     Effect.gen(function*() {

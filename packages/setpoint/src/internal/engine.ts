@@ -14,6 +14,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as EventRecorder from "../EventRecorder.ts"
+import * as GarbageCollector from "../GarbageCollector.ts"
 import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
@@ -53,7 +54,12 @@ export interface Engine {
   readonly scope: Scope.Scope
   /** By store: who records its events. */
   readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"]>
-  readonly companions: { readonly events: boolean }
+  readonly companions: {
+    readonly events: boolean
+    readonly collector: boolean
+    /** The stores that have theirs. */
+    readonly started: Set<Store.Store["Service"]>
+  }
   isClosed: boolean
 }
 
@@ -393,16 +399,24 @@ const create = Effect.fnUntraced(function*<R>(
   return registration
 })
 
-/** What a store gets with its first registration: a recorder of events. It ends with the Controller. */
+/** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
 const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
-  if (engine.recorders.has(store)) return
+  const { collector, events, started } = engine.companions
+  if (started.has(store)) return
+  started.add(store)
   const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
+  const itself = Layer.succeed(Store.Store, store)
   if (Option.isSome(given)) engine.recorders.set(store, given.value)
-  else if (engine.companions.events) {
-    const layer = Layer.provide(EventRecorder.layer(), Layer.succeed(Store.Store, store))
-    const built = yield* Layer.buildWithScope(layer, engine.scope)
+  else if (events) {
+    const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), itself), engine.scope)
     engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
   }
+  if (!collector) return
+  const recorder = engine.recorders.get(store)
+  const told = recorder === undefined
+    ? itself
+    : Layer.merge(itself, Layer.succeed(EventRecorder.EventRecorder, recorder))
+  yield* Layer.buildWithScope(Layer.orDie(Layer.provide(GarbageCollector.layer(), told)), engine.scope)
 })
 
 /** Settings of the queue that the behaviour says. */
