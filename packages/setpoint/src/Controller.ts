@@ -88,8 +88,8 @@ export interface Options {
   /** Record give-ups, hot loops, panics and failures for good as Events of their objects. Default `true`. */
   readonly events?: boolean | undefined
   /**
-   * Start a garbage collector with the first registration on a store, where its driver has none. It also deletes Events
-   * past their hour. Default `true`.
+   * Start the garbage collector of a store with its first registration, where its driver has none of its own. Default
+   * `true`.
    */
   readonly collector?: boolean | undefined
 }
@@ -289,7 +289,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"]>()
+  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
     host: { feeds, now },
@@ -313,7 +313,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     now,
     scope,
     recorders,
-    companions: { events: options.events ?? true, collector: options.collector ?? true, started: new Set() },
+    companions: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))

@@ -73,12 +73,13 @@ const histogram = <const L extends string>(labels: ReadonlyArray<L>, help: strin
 
 const controller = ["controller"] as const
 const queue = ["name", "controller"] as const
-const informer = ["store", "kind"] as const
+const informer = ["store", "kind", "cache"] as const
 
 /**
  * Every metric of the engine by name. `controller` and `name` are the name of a registration.
  *
- * `result` is `success`, `error`, `requeue` or `requeue_after`; `priority` is the lane: `0`, `1` or `2`.
+ * `result` is `success`, `error`, `requeue` or `requeue_after`; `priority` is the lane: `0`, `1` or `2`; `cache` is the part
+ * of a kind that an informer holds: `all`, or its namespace and selector.
  *
  * @category models
  * @since 0.1.0

@@ -52,14 +52,9 @@ export interface Engine {
   readonly now: () => number
   /** The Controller's own Scope: what it owns ends with it. */
   readonly scope: Scope.Scope
-  /** By store: who records its events. */
-  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"]>
-  readonly companions: {
-    readonly events: boolean
-    readonly collector: boolean
-    /** The stores that have theirs. */
-    readonly started: Set<Store.Store["Service"]>
-  }
+  /** By store: who records its events. A store that is in here has its companions. */
+  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>
+  readonly companions: { readonly events: boolean; readonly collector: boolean }
   isClosed: boolean
 }
 
@@ -401,22 +396,19 @@ const create = Effect.fnUntraced(function*<R>(
 
 /** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
 const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
-  const { collector, events, started } = engine.companions
-  if (started.has(store)) return
-  started.add(store)
+  if (engine.recorders.has(store)) return
   const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
-  const itself = Layer.succeed(Store.Store, store)
-  if (Option.isSome(given)) engine.recorders.set(store, given.value)
-  else if (events) {
-    const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), itself), engine.scope)
+  engine.recorders.set(store, Option.getOrUndefined(given))
+  const own = Layer.succeed(Store.Store, store)
+  if (Option.isNone(given) && engine.companions.events) {
+    const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), own), engine.scope)
     engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
   }
-  if (!collector) return
-  const recorder = engine.recorders.get(store)
-  const told = recorder === undefined
-    ? itself
-    : Layer.merge(itself, Layer.succeed(EventRecorder.EventRecorder, recorder))
-  yield* Layer.buildWithScope(Layer.orDie(Layer.provide(GarbageCollector.layer(), told)), engine.scope)
+  if (engine.companions.collector) {
+    const recorder = engine.recorders.get(store)
+    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
+  }
 })
 
 /** Settings of the queue that the behaviour says. */
