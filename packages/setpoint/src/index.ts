@@ -13,6 +13,13 @@ export * as Apply from "./Apply.ts"
 export * as Controller from "./Controller.ts"
 
 /**
+ * Informers: a cache of a kind's objects that a list fills and a watch keeps in step, shared by all who read it.
+ *
+ * @since 0.1.0
+ */
+export * as Informer from "./Informer.ts"
+
+/**
  * Kinds: what objects of one sort look like, declared with Schema.
  *
  * @since 0.1.0
@@ -117,6 +124,20 @@ export * as StoreError from "./StoreError.ts"
  * @since 0.1.0
  */
 export * as StoreRules from "./StoreRules.ts"
+
+/**
+ * What lies between a store's writes and the one reader of a watch: a filter and a bounded buffer.
+ *
+ * @since 0.1.0
+ */
+export * as WatchBuffer from "./WatchBuffer.ts"
+
+/**
+ * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.
+ *
+ * @since 0.1.0
+ */
+export * as WatchManager from "./WatchManager.ts"
 
 /**
  * A queue of keys for a pool of workers: deduplicated, delayed, fair, and never twice at once.
