@@ -1,13 +1,13 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
-import * as Revision from "../Revision.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
+import * as Revision from "../Revision.ts"
+import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest } from "./registration.ts"
-import type { StaleAt } from "./endPass.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {

@@ -7,8 +7,8 @@ import type * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Cause } from "../Pass.ts"
 import * as Predicate from "../Predicate.ts"
-import type { Target } from "../Request.ts"
 import type { Owned } from "../Reconciler.ts"
+import type { Target } from "../Request.ts"
 import { type Any, keyText, type Raw } from "../Resource.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Feed } from "./feeds.ts"
@@ -212,17 +212,18 @@ const causeOf = (change: Informer.Change, via: "owns" | "watches", input: Input)
   change.via === "watch" ? eventCause(change, via, objectText(input.kind, change.entry)) : quiet[change.via]
 
 /** What the registration does with changes of a kind it owns: old and new owners run. */
-export const onOwnedChange = (registration: Registration.Registration, input: Owned) => (change: Informer.Change): void => {
-  if (registration.isClosed || !judge(registration, input, change)) return
-  const owners = ownersOf(change.object, registration.kind, input.controllerOnly)
-  const old = change.type === "Modified" && change.old !== undefined && change.old !== change.object
-    ? ownersOf(change.old, registration.kind, input.controllerOnly)
-    : none
-  if (owners.length + old.length === 0) return
-  const cause = causeOf(change, "owns", input)
-  addTargets(registration, owners, cause, laneOf(change))
-  if (old.length > 0) addTargets(registration, old, cause, laneOf(change))
-}
+export const onOwnedChange =
+  (registration: Registration.Registration, input: Owned) => (change: Informer.Change): void => {
+    if (registration.isClosed || !judge(registration, input, change)) return
+    const owners = ownersOf(change.object, registration.kind, input.controllerOnly)
+    const old = change.type === "Modified" && change.old !== undefined && change.old !== change.object
+      ? ownersOf(change.old, registration.kind, input.controllerOnly)
+      : none
+    if (owners.length + old.length === 0) return
+    const cause = causeOf(change, "owns", input)
+    addTargets(registration, owners, cause, laneOf(change))
+    if (old.length > 0) addTargets(registration, old, cause, laneOf(change))
+  }
 
 /** What the registration does with changes of a kind it watches: whom they concern the mapper says. */
 export const onWatchedChange = (

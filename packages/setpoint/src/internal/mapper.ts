@@ -111,7 +111,10 @@ export const make = (
       }
       onDefect(exit.cause)
       const since = waiting.get(key)
-      waiting.set(key, since === undefined ? next : { ...since, lookups: [...next.lookups, ...since.lookups].slice(-maxLookups) })
+      waiting.set(
+        key,
+        since === undefined ? next : { ...since, lookups: [...next.lookups, ...since.lookups].slice(-maxLookups) }
+      )
       yield* Effect.sleep(pauseMillis)
       pauseMillis = Math.min(pauseMillis * 2, longestPauseMillis)
     }
