@@ -122,12 +122,13 @@ const identityOf = (
   self: WatchManager,
   source: Source,
   at: StoreDriver.KindAddress,
-  options: Informer.Options
+  options: Informer.Options,
+  selector: string | undefined
 ): string => {
   const known = self.drivers.get(source.driver)
   const driver = known ?? ++self.driverCount
   if (known === undefined) self.drivers.set(source.driver, driver)
-  const { metadataOnly = false, namespace, selector, transform } = options
+  const { metadataOnly = false, namespace, transform } = options
   return JSON.stringify([
     source.name,
     driver,
@@ -147,7 +148,9 @@ const own = (
   at: StoreDriver.KindAddress,
   options: Informer.Options
 ): Effect.Effect<Shared, Informer.InvalidOptions> => {
-  const identity = identityOf(self, source, at, options)
+  const selector = Informer.selectorText(options.selector)
+  if (Result.isFailure(selector)) return Effect.fail(selector.failure)
+  const identity = identityOf(self, source, at, options, selector.success)
   const known = self.shared.get(identity)
   if (known !== undefined) {
     known.owners++

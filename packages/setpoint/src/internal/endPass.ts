@@ -3,11 +3,10 @@
  */
 import type { Cause } from "../Pass.ts"
 import * as WorkQueue from "../WorkQueue.ts"
-import type { Feed } from "./feeds.ts"
 import * as HotLoop from "./hotLoop.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { PassEnd } from "./passEnd.ts"
-import type { EngineRequest, Registration, Ticket } from "./registration.ts"
+import type { EngineRequest, Feed, Registration, Ticket } from "./registration.ts"
 
 /** What the engine is to tell about a pass: logged, recorded as an event, counted by the caller. */
 export type Report =

@@ -7,11 +7,11 @@ import * as Revision from "../Revision.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
-import type { EngineRequest } from "./registration.ts"
+import type { EngineRequest, Feed } from "./registration.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {
-  readonly feeds: Feeds.Feeds
+  readonly feeds: Feeds.Feeds<EngineRequest>
   readonly now: () => number
 }
 
@@ -30,7 +30,7 @@ export class EnginePass implements Pass, Reader, Writes {
   /** Kinds that this pass wrote: their reads go to the store. */
   #wroteKinds: Set<string> | undefined = undefined
   /** Writes of earlier passes that this one was started without waiting for. */
-  readonly #before: ReadonlySet<KeyMemory.Pending<Feeds.Feed>> | undefined
+  readonly #before: ReadonlySet<KeyMemory.Pending<Feed>> | undefined
 
   constructor(
     host: Host,
@@ -99,7 +99,7 @@ export class EnginePass implements Pass, Reader, Writes {
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
       const memory = (this.request.memory ??= KeyMemory.make())
-      const write: KeyMemory.Pending<Feeds.Feed> = {
+      const write: KeyMemory.Pending<Feed> = {
         cache: feed,
         object: Feeds.objectText(key),
         uid: object.metadata.uid,

@@ -14,7 +14,7 @@ export type Via = "watch" | "initial" | "relist" | "redelivery" | "newTimeline"
 export interface Change {
   readonly type: "Added" | "Modified" | "Deleted"
   readonly via: Via
-  readonly entry: Cache.Entry
+  readonly entry: Cache.View
   readonly object: Raw
   readonly old: Raw | undefined
   readonly revision: Revision.Revision
@@ -26,6 +26,7 @@ export interface Handler {
   readonly onRevision?: ((revision: Revision.Revision) => void) | undefined
   readonly onSynced?: (() => void) | undefined
   readonly onNewTimeline?: (() => void) | undefined
+  readonly onClosed?: (() => void) | undefined
   readonly redelivery?: boolean | undefined
 }
 
@@ -35,7 +36,7 @@ export interface Subscription {
   readonly handler: Handler
   active: boolean
   /** While what is cached is replayed to a late subscriber: the entries that it was told of. */
-  told: Set<Cache.Entry> | undefined
+  told: Set<Cache.View> | undefined
 }
 
 export interface Counters {
@@ -129,11 +130,12 @@ export const noteDefect = (state: State, what: string, defect: unknown): void =>
 /** From here on no handler hears anything. */
 export const close = (state: State, now: number): void => {
   Machine.close(state.machine, now)
+  signal(state, state.subscriptions, "onClosed")
   for (const subscription of state.subscriptions) subscription.active = false
   state.subscriptions = []
 }
 
-const keyText = (entry: Cache.Entry): string => entry.namespace === "" ? entry.name : `${entry.namespace}/${entry.name}`
+const keyText = (entry: Cache.View): string => entry.namespace === "" ? entry.name : `${entry.namespace}/${entry.name}`
 
 // ---------------------------------------------------------------------------------------------------------------------
 // handlers
@@ -213,7 +215,7 @@ export const tellAll = (state: State, subscriptions: ReadonlyArray<Subscription>
 const signal = (
   state: State,
   subscriptions: ReadonlyArray<Subscription>,
-  name: "onSynced" | "onNewTimeline"
+  name: "onSynced" | "onNewTimeline" | "onClosed"
 ): void => {
   for (const { active, handler } of subscriptions) {
     if (!active) continue

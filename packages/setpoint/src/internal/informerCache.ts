@@ -2,15 +2,19 @@
  * The rules of an informer's cache: one interned entry a key, indexes kept in step, and a relist staged beside the
  * cache and taken over in one step. Synchronous; only these functions write a `Cache`.
  */
-import type { Raw } from "../Resource.ts"
+import type { Key, Raw } from "../Resource.ts"
+import * as json from "./json.ts"
+
+/** An entry as consumers see it. */
+export interface View extends Key {
+  readonly raw: Raw | undefined
+}
 
 /**
  * One object of the cache, interned: as long as an object of this key is cached, its entry is the same. Consumers hang
  * what they know of the object on it (`first` and `more` are slots by subscription), so that no event looks it up again.
  */
-export interface Entry {
-  readonly namespace: string
-  readonly name: string
+export interface Entry extends View {
   /** `undefined`: no longer in the cache. */
   raw: Raw | undefined
   /** Slot 0, inline, since most informers have one consumer. */
@@ -183,6 +187,10 @@ const repost = (index: Index, entry: Entry, old: Raw | undefined, raw: Raw): voi
 /** What a relist found, while the cache goes on as it was. */
 export interface Staged {
   readonly content: Content
+  /** The history has a gap that may hide another timeline: equal revisions are compared by content. */
+  readonly distrust: boolean
+  /** An object differs at an equal revision: no one history has both. */
+  disproved: boolean
   readonly added: Array<Entry>
   /** Known entries with another revision or another life; `raw` is what they become. */
   readonly changed: Array<{ readonly entry: Entry; raw: Raw }>
@@ -191,11 +199,13 @@ export interface Staged {
   readonly gone: Array<Entry>
 }
 
-export const stage = (cache: Cache): Staged => {
+export const stage = (cache: Cache, distrust: boolean): Staged => {
   const indexes = new Map<string, Index>()
   for (const [name, { values }] of cache.content.indexes) indexes.set(name, { values, postings: new Map() })
   return {
     content: { namespaces: new Map(), indexes, size: 0 },
+    distrust,
+    disproved: false,
     added: [],
     changed: [],
     unchanged: [],
@@ -206,6 +216,8 @@ export const stage = (cache: Cache): Staged => {
 /** The same life at the same revision. */
 export const isSame = (a: Raw, b: Raw): boolean =>
   a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
+
+const hasSameContent = (a: Raw, b: Raw): boolean => a === b || json.equal(a as json.JsonObject, b as json.JsonObject)
 
 /** Takes in one listed object. An object listed twice counts once, as it was last. */
 export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
@@ -218,13 +230,13 @@ export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
   const entry = known ?? makeEntry(namespace, name, raw)
   names.set(name, entry)
   content.size++
-  if (known?.raw === undefined) staged.added.push(entry)
-  else if (isSame(known.raw, raw)) {
-    staged.unchanged.push(known)
-    for (const index of content.indexes.values()) post(index, known, known.raw)
-    return
-  } else staged.changed.push({ entry, raw })
   for (const index of content.indexes.values()) post(index, entry, raw)
+  if (known?.raw === undefined) staged.added.push(entry)
+  else if (!isSame(known.raw, raw)) staged.changed.push({ entry, raw })
+  else if (staged.distrust && !hasSameContent(known.raw, raw)) {
+    staged.disproved = true
+    staged.changed.push({ entry, raw })
+  } else staged.unchanged.push(known)
 }
 
 const stageAgain = (staged: Staged, entry: Entry, raw: Raw): void => {

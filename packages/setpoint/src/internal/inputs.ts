@@ -11,7 +11,6 @@ import type { Owned } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
 import { type Any, keyText, type Raw } from "../Resource.ts"
 import * as WorkQueue from "../WorkQueue.ts"
-import type { Feed } from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { Mapper } from "./mapper.ts"
 import * as Registration from "./registration.ts"
@@ -75,7 +74,7 @@ export const add = (
   return WorkQueue.addUnsafe(queue, request, { lane, reason: cause })
 }
 
-const isOwn = (memory: KeyMemory.KeyMemory<Feed>, cause: Cause): boolean =>
+const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>
   cause._tag === "Event" ? KeyMemory.isOwnRevision(memory, cause.revision) : cause._tag === "Redelivery"
 
 /** Brings the queue's gate of a key in step with what the key remembers. */
@@ -86,6 +85,17 @@ export const syncGate = (request: Registration.EngineRequest): void => {
   const until = memory === undefined ? -Infinity : KeyMemory.gateUntil(memory)
   if (until > now) WorkQueue.closeGateUnsafe(queue, request, until - now)
   else WorkQueue.openGateUnsafe(queue, request)
+}
+
+/** Whether two causes tell the same. */
+export const sameCause = (a: Cause, b: Cause): boolean => {
+  if (a === b) return true
+  if (a._tag !== b._tag) return false
+  if (a._tag === "Event" && b._tag === "Event") {
+    return a.revision === b.revision && a.object === b.object && a.via === b.via && a.type === b.type
+  }
+  if (a._tag === "Enqueue" && b._tag === "Enqueue") return a.reason === b.reason
+  return a._tag !== "ReconcileNow" || b._tag !== "ReconcileNow" || a.token === b.token
 }
 
 /** Which lane and which cause a change has that is no watch event: those no predicate judges. */
@@ -126,8 +136,18 @@ export const reconcileNowAnnotation = "setpoint.dev/reconcile-now"
 const annotation = (raw: Raw | undefined, name: string): string | undefined => raw?.metadata.annotations?.[name]
 
 /** Whether the annotation stops the passes of this object. */
-export const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
+const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
   raw !== undefined && annotation(raw, pausedAnnotation) === "true" && raw.metadata.deletionTimestamp === undefined
+
+/** Whether the request's object has the annotation, as the cache holds it. */
+export const isPaused = (request: Registration.EngineRequest): boolean =>
+  isPausedByAnnotation(Registration.cached(request))
+
+export const notePaused = (request: Registration.EngineRequest, isPaused: boolean): void => {
+  request.isPaused = isPaused
+  if (isPaused) request.registration.pausedKeys.add(request)
+  else request.registration.pausedKeys.delete(request)
+}
 
 /** Annotations for the engine itself: no predicate of the user's judges them. */
 const orderOf = (change: Informer.Change): Cause | undefined => {
@@ -159,7 +179,7 @@ export const onOwnChange = (
 ) => {
   const { kind } = registration
   return (change: Informer.Change): void => {
-    if (registration.isClosed) return
+    if (registration.isClosed || registration.own !== own) return // a swap has moved on
     const request = Registration.requestOf(registration, own, change.entry)
     if (change.type === "Deleted" && change.entry.raw === undefined) Registration.becomeStray(registration, request)
     if (change.via !== "watch") {

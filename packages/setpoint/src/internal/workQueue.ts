@@ -90,7 +90,7 @@ export interface Settings<K, R, E> {
   readonly ageAfterMillis: number
   readonly maxReasons: number
   readonly sameReason: (a: R, b: R) => boolean
-  readonly debounce: { readonly windowMillis: number; readonly maxWaitMillis: number } | undefined
+  debounce: { readonly windowMillis: number; readonly maxWaitMillis: number } | undefined
   readonly metrics: boolean
 }
 
@@ -369,7 +369,8 @@ const firstInLine = <K, R, E>(state: State<K, R, E>, now: number): Entry<K, R, E
     const risen = head.lane === 0 ? 0 : lanesRisen(state, head, now)
     const lane = head.lane - risen
     const came = risen === 0 ? head.since : head.since + risen * state.settings.ageAfterMillis
-    if (lane > firstLane || (lane === firstLane && came >= firstCame)) continue
+    // Who rose to a lane at one instant was there before who was added at it.
+    if (lane > firstLane || (lane === firstLane && came > firstCame)) continue
     first = head
     firstLane = lane
     firstCame = came
@@ -377,9 +378,8 @@ const firstInLine = <K, R, E>(state: State<K, R, E>, now: number): Entry<K, R, E
   return first
 }
 
-/** Takes the first key in line, which runs from now on. */
+/** Takes the first key in line, which runs from now on. What is due was released before, so that all takers hear of it. */
 export const take = <K, R, E>(state: State<K, R, E>, now: number): Ticket<K, R, E> | undefined => {
-  if (earliestDue(state) <= now) releaseDue(state, now)
   const entry = firstInLine(state, now)
   if (entry === undefined) return undefined
   const memory = entry.memory
@@ -607,7 +607,7 @@ export interface Probe<K, R> {
 }
 
 const nextOf = <K, R, E>(entry: Entry<K, R, E>, now: number): Probe<K, R>["next"] => {
-  if (entry.place === "Ready") return undefined
+  if (entry.place === "Ready" || entry.again) return undefined
   const due = entry.place === "Running" ? Math.min(entry.delayDue, entry.settle?.due ?? Infinity) : entry.due
   if (due === Infinity || (entry.place === "Idle" && entry.heapIndex < 0)) return undefined
   const inMillis = Math.max(0, due - now)

@@ -11,8 +11,10 @@ import * as FiberSet from "effect/FiberSet"
 import * as Scope from "effect/Scope"
 import type { Cause } from "../Pass.ts"
 import * as WorkQueue from "../WorkQueue.ts"
+import * as Echo from "./echo.ts"
 import type { Report } from "./endPass.ts"
 import type { Host } from "./enginePass.ts"
+import * as Inputs from "./inputs.ts"
 import type * as Registration from "./registration.ts"
 import * as RunPass from "./runPass.ts"
 
@@ -26,10 +28,6 @@ export interface Pool {
   readonly context: Context.Context<never>
   /** Tells what is to be told of a pass: log and event. */
   readonly report: (request: Registration.EngineRequest, reports: ReadonlyArray<Report>) => Effect.Effect<void>
-  /** Whether a key is stopped by its annotation: then its pass is skipped. */
-  readonly isPaused: (request: Registration.EngineRequest) => boolean
-  /** What follows a pass that handled a request of the user's own. */
-  readonly afterPass: (begun: RunPass.Begun, request: Registration.EngineRequest) => Effect.Effect<void> | undefined
   readonly idle: Set<Fiber.Fiber<unknown, unknown>>
   readonly spawn: (work: Effect.Effect<void>) => void
   wanted: number
@@ -103,7 +101,14 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     }
     const { queue, ticket } = taken
     const request = ticket.key
-    if (pool.isPaused(request)) {
+    const paused = Inputs.isPaused(request)
+    if (paused !== request.isPaused) {
+      Inputs.notePaused(request, paused)
+      const echo = Echo.paused(request, paused)
+      if (echo !== undefined) yield* echo
+    }
+    if (paused) {
+      request.registration.counters.skippedPaused++
       WorkQueue.finishUnsafe(queue, ticket, { failures: "keep" })
       continue
     }
@@ -114,8 +119,8 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     fiber.setContext(pool.context)
     const reports = RunPass.end(pool.host, begun, ticket, exit, pool.observer)
     if (reports.length > 0) yield* pool.report(request, reports)
-    const after = pool.afterPass(begun, request)
-    if (after !== undefined) yield* after
+    const echo = Echo.handled(request, ticket.reasons)
+    if (echo !== undefined) yield* echo
     if (begun.running.ordered !== undefined) return // this fiber is interrupted: another one goes on
   }
 })

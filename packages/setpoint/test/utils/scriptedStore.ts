@@ -44,8 +44,8 @@ export class ScriptedStore {
   /** What the next lists and watches fail with, in order. */
   readonly listFailures: Array<Reason> = []
   readonly watchFailures: Array<Reason> = []
-  /** Overrides the revision of the next lists, in order. */
-  readonly listRevisions: Array<number> = []
+  /** How far below the truth the next lists answer, in order. */
+  readonly listsBelow: Array<number> = []
   streams = true
   /** How many watches are open now. */
   open = 0
@@ -110,11 +110,12 @@ export class ScriptedStore {
 
   /** Ends the open watches, with an error or without. */
   drop(reason?: Reason): void {
-    for (const watcher of this.watchers) {
+    const watchers = [...this.watchers] // who waits wakes at once, and may watch anew before this loop is over
+    this.watchers.clear()
+    for (const watcher of watchers) {
       if (reason === undefined) Queue.endUnsafe(watcher)
       else Queue.failCauseUnsafe(watcher, Cause.fail(error("watch", reason)))
     }
-    this.watchers.clear()
   }
 
   /** The history up to now can no longer be resumed. */
@@ -142,7 +143,7 @@ export class ScriptedStore {
       this.calls.push(options.page === undefined ? "list" : "list next")
       const failure = this.listFailures.shift()
       if (failure !== undefined) return Effect.fail(error("list", failure))
-      const revision = this.listRevisions.shift() ?? this.revision
+      const revision = Math.max(0, this.revision - (this.listsBelow.shift() ?? 0))
       const all = this.sorted().filter((object) =>
         options.namespace === undefined || object.metadata.namespace === options.namespace
       )
