@@ -120,9 +120,9 @@ const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** Puts an object in: its entry is the one of its key, or a new one. */
-export const put = (cache: Cache, raw: Raw): Entry => {
+export const put = (cache: Cache, raw: Raw, known?: Entry): Entry => {
   const { content } = cache
-  const entry = intern(content, raw)
+  const entry = known ?? intern(content, raw)
   const old = entry.raw === raw ? undefined : entry.raw
   entry.raw = raw
   for (const index of content.indexes.values()) repost(index, entry, old, raw)
