@@ -352,7 +352,8 @@ export const applyEvent = (state: State, event: WatchEvent): void => {
 const applyObject = (state: State, event: WatchEvent & { readonly _tag: "Added" | "Modified" }): void => {
   const { cache, counters, machine, subscriptions } = state
   const { name, namespace, resourceVersion, uid } = event.object.metadata
-  const old = Cache.find(cache, namespace ?? "", name)?.raw
+  const known = Cache.find(cache, namespace ?? "", name)
+  const old = known?.raw
   counters.events++
   if (old !== undefined && isKnown(state, old, resourceVersion, uid)) {
     counters.duplicates++
@@ -361,7 +362,7 @@ const applyObject = (state: State, event: WatchEvent & { readonly _tag: "Added" 
   }
   if (Machine.isPast(machine, resourceVersion)) return refuse(state)
   const raw = prepare(state, event.object)
-  const entry = Cache.put(cache, raw)
+  const entry = Cache.put(cache, raw, known)
   Machine.sawUpTo(machine, resourceVersion, event.cursor)
   const { writeId } = event
   const sameLife = old !== undefined && old.metadata.uid === uid

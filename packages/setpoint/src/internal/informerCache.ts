@@ -149,10 +149,10 @@ const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** Puts an object in: its entry is the one of its key, or a new one. */
-export const put = (cache: Cache, raw: Raw): Entry => {
+export const put = (cache: Cache, raw: Raw, found?: Entry): Entry => {
   const { content } = cache
   const { name, namespace = "" } = raw.metadata
-  const known = findIn(content, namespace, name)
+  const known = found ?? findIn(content, namespace, name)
   const old = known?.raw
   const entry = known ?? new Entry(raw)
   entry.object = raw
