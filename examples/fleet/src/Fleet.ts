@@ -26,6 +26,7 @@ const endProcesses = Effect.gen(function*() {
     b.spec.ordinal - a.spec.ordinal || (a.spec.service < b.spec.service ? 1 : -1)
   )
   yield* Effect.forEach(inOrder, endProcess, { discard: true })
+  yield* Effect.logInfo("every process has ended")
 }).pipe(
   Effect.catch((error) => Effect.logError(`not every process was ended: ${error.message}`))
 )
