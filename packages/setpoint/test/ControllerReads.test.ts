@@ -74,16 +74,26 @@ describe("reads in a pass", () => {
       const { controller, ends, gate, provide, store } = yield* world
       yield* store.create(Website, blog)
       yield* store.create(Server, { metadata: { name: "one" }, spec: { port: 1 } })
-      const run = (name: string, owned: Reconciler.Owned, read: Effect.Effect<unknown, StoreError.StoreError, Store.Store>) =>
+      const run = (
+        name: string,
+        owned: Reconciler.Owned,
+        read: Effect.Effect<unknown, StoreError.StoreError, Store.Store>
+      ) =>
         Effect.scoped(Effect.gen(function*() {
           gate.reads.length = 0
-          yield* provide(controller.register(Reconciler.make(Website, { name, owns: [owned], reconcile: () => read.pipe(Effect.as(Outcome.done)) })))
+          yield* provide(controller.register(Reconciler.make(Website, {
+            name,
+            owns: [owned],
+            reconcile: () => read.pipe(Effect.as(Outcome.done))
+          })))
           assert.strictEqual(yield* Queue.take(ends), "Done")
           return gate.reads.slice()
         }))
       const get = Store.get(Server, { name: "one" })
       const all = Store.list(Server)
-      assert.deepStrictEqual(yield* run("a", Reconciler.own(Server, { metadataOnly: true }), get), ["get Server default/one"])
+      assert.deepStrictEqual(yield* run("a", Reconciler.own(Server, { metadataOnly: true }), get), [
+        "get Server default/one"
+      ])
       assert.deepStrictEqual(
         yield* run("b", Reconciler.own(Server, { transform: { name: "same", f: (object) => object } }), get),
         ["get Server default/one"]
@@ -257,7 +267,9 @@ describe("reads in a pass", () => {
       yield* store.create(Website, blog)
       const registration = yield* provide(controller.register(Reconciler.make(Website, {
         reconcile: () =>
-          Store.ensure(Server, { name: "one" }, () => ({ metadata: {}, spec: { port: 1 } })).pipe(Effect.as(Outcome.done))
+          Store.ensure(Server, { name: "one" }, () => ({ metadata: {}, spec: { port: 1 } })).pipe(
+            Effect.as(Outcome.done)
+          )
       })))
       yield* Queue.take(ends)
       yield* registration.enqueue({ name: "blog" })

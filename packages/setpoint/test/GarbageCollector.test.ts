@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -104,7 +106,7 @@ describe("GarbageCollector", () => {
         yield* settled
         assert.deepStrictEqual(yield* names, ["blog", "slow", "web"])
         yield* release(Server, "slow")
-        yield* TestClock.adjust("1 minute")
+        yield* after("1 minute")
         assert.deepStrictEqual(yield* names, [])
       }).pipe(collected))
 
@@ -140,7 +142,7 @@ describe("GarbageCollector", () => {
         const site = yield* website("blog")
         for (const name of ["a", "b", "c"]) yield* server(name, [site])
         yield* Store.delete(Website, site, { propagation: "orphan" })
-        yield* TestClock.adjust("1 minute")
+        yield* after("1 minute")
         assert.deepStrictEqual(yield* names, ["a", "b", "c"])
         for (const server of (yield* Store.list(Server)).items) {
           assert.deepStrictEqual(server.metadata.ownerReferences ?? [], [])
@@ -153,7 +155,7 @@ describe("GarbageCollector", () => {
         yield* settled
         yield* server("new", [site])
         yield* Store.delete(Website, site, { propagation: "orphan" })
-        yield* TestClock.adjust("1 minute")
+        yield* after("1 minute")
         assert.deepStrictEqual(yield* names, ["new"])
       }).pipe(collected))
   })
@@ -171,7 +173,7 @@ describe("GarbageCollector", () => {
         assert.deepStrictEqual(yield* names, ["blog", "web"])
         assert.isTrue(Exit.isSuccess(yield* Effect.exit(Store.latest(Namespace, { name: "prod" }))))
         yield* release(Website, "blog", "prod")
-        yield* TestClock.adjust("1 minute")
+        yield* after("1 minute")
         assert.deepStrictEqual((yield* Store.list(Server)).items.map((one) => one.metadata.namespace), ["test"])
         assert.isTrue(Exit.isFailure(yield* Effect.exit(Store.latest(Namespace, { name: "prod" }))))
       }).pipe(collected))
@@ -211,18 +213,17 @@ describe("GarbageCollector", () => {
         const site = yield* website("blog")
         const started = EventRecorder.record(site, { reason: "Started", message: "" })
         yield* started
-        yield* TestClock.adjust("30 minutes")
+        yield* after("30 minutes")
         yield* started
-        yield* TestClock.adjust("45 minutes")
+        yield* after("45 minutes")
         assert.strictEqual((yield* Store.list(EventRecorder.Event)).items.length, 1)
-        yield* TestClock.adjust("16 minutes")
+        yield* after("16 minutes")
         assert.strictEqual((yield* Store.list(EventRecorder.Event)).items.length, 0)
       }).pipe(collectedWith(Layer.provideMerge(EventRecorder.layer(), MemoryStore.layer))))
 
     it.effect("an object keeps its 100 youngest events", () =>
       Effect.gen(function*() {
         for (let i = 0; i < 120; i++) {
-          yield* TestClock.adjust("1 second")
           yield* Store.create(EventRecorder.Event, {
             metadata: { name: `e${i}` },
             involvedObject: { uid: "one" },
@@ -244,7 +245,7 @@ describe("GarbageCollector", () => {
       for (let i = 0; i < 20; i++) yield* server(`web-${i}`, i % 2 === 0 ? [site] : [site, other])
       yield* settled
       yield* Store.delete(Website, site, { propagation: "foreground" })
-      yield* TestClock.adjust("1 minute")
+      yield* after("1 minute")
       assert.strictEqual((yield* names).length, 11)
     }).pipe(collected))
 
@@ -271,7 +272,7 @@ describe("GarbageCollector", () => {
       yield* settled
       assert.deepStrictEqual(yield* names, ["web"])
       yield* Latch.open(gate)
-      yield* TestClock.adjust("1 minute")
+      yield* after("1 minute")
       assert.deepStrictEqual(yield* names, [])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
@@ -279,7 +280,7 @@ describe("GarbageCollector", () => {
     Effect.gen(function*() {
       yield* Effect.forkScoped(GarbageCollector.run(yield* lagging("Website")), { startImmediately: true })
       yield* server("web", [yield* website("blog")])
-      yield* TestClock.adjust("5 minutes")
+      yield* after("5 minutes")
       assert.deepStrictEqual(yield* names, ["blog", "web"])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
@@ -288,10 +289,10 @@ describe("GarbageCollector", () => {
       yield* Effect.forkScoped(GarbageCollector.run(yield* lagging("Server")), { startImmediately: true })
       const site = yield* website("blog")
       const web = yield* server("web", [site])
-      yield* TestClock.adjust("2 minutes")
+      yield* after("2 minutes")
       yield* Store.update(Server, Owner.release(web, site))
       yield* Store.delete(Website, site)
-      yield* TestClock.adjust("5 minutes")
+      yield* after("5 minutes")
       assert.deepStrictEqual(yield* names, ["web"])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
@@ -308,25 +309,25 @@ describe("GarbageCollector", () => {
       const site = yield* website("blog")
       yield* server("web", [site])
       yield* Store.delete(Website, site)
-      yield* TestClock.adjust("1 minute")
+      yield* after("1 minute")
       assert.deepStrictEqual(yield* names, ["web"])
       isAway = false
-      yield* TestClock.adjust("5 minutes")
+      yield* after("5 minutes")
       assert.deepStrictEqual(yield* names, [])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
   it.effect("with random objects, deletions and pauses: nothing dangles in the end, and what a living owner holds is there", () =>
-    Effect.forEach(Array.from({ length: 150 }, (_, i) => i + 1), (seed) =>
+    Effect.forEach(Array.from({ length: runs }, (_, i) => i + 1), (seed) =>
       Effect.gen(function*() {
         yield* collecting
         const alive = yield* disturb(seed)
-        yield* TestClock.adjust("2 minutes")
+        yield* after("2 minutes")
         const held = (yield* Store.list(Server)).items.filter((one) => one.metadata.finalizers?.includes("user.dev/x"))
         for (const one of held) {
           const finalizers = one.metadata.finalizers?.filter((name) => name !== "user.dev/x") ?? null
           yield* Store.patchUnconditionally(Server, one.metadata, { merge: { metadata: { finalizers } } })
         }
-        yield* TestClock.adjust("10 minutes")
+        yield* after("10 minutes")
         const left = (yield* Store.list(Server)).items
         const uids = new Set(left.map((one) => one.metadata.uid))
         for (const { metadata } of left) {
@@ -340,6 +341,54 @@ describe("GarbageCollector", () => {
         const lost = alive.filter((one) => !uids.has(one.metadata.uid)).map((one) => one.metadata.name)
         assert.deepStrictEqual(lost, [], `seed ${seed}: lost although an owner lives`)
       }).pipe(Effect.scoped, Effect.provide(Layer.fresh(MemoryStore.layer))), { discard: true }))
+
+  it.effect("two thousand dependents go with their owner, and nothing is remembered of them", () =>
+    Effect.gen(function*() {
+      const site = yield* website("blog")
+      for (let i = 0; i < 2_000; i++) yield* server(`web-${i}`, [site])
+      yield* settled
+      const known = Effect.map(Metric.snapshot, (all) => all.find((_) => _.id === "setpoint_collector_objects")?.state)
+      assert.deepStrictEqual(yield* known, { value: 2_001 })
+      let gone = 0
+      const allGone = Stream.runForEachWhile(Store.watch(Server, { bufferSize: 10_000 }), (batch) =>
+        Effect.sync(() => {
+          gone += batch.filter((event) => event._tag === "Deleted").length
+          return gone < 2_000
+        }))
+      const watching = yield* Effect.forkScoped(allGone, { startImmediately: true })
+      yield* Store.delete(Website, site)
+      yield* Fiber.join(watching)
+      yield* settled
+      assert.deepStrictEqual(yield* names, [])
+      assert.deepStrictEqual(yield* known, { value: 0 })
+    }).pipe(collected, withOwnMetrics))
+
+  it.effect("after a defect it starts anew", () =>
+    Effect.gen(function*() {
+      const store = yield* Store.Store
+      let reads = 0
+      const kinds = Effect.suspend(() => ++reads === 1 ? Effect.die("a bug") : store.driver.kinds)
+      const buggy = Layer.succeed(Store.Store, { ...store, driver: { ...store.driver, kinds } })
+      yield* Layer.build(Layer.provide(GarbageCollector.layer(), buggy))
+      const site = yield* website("blog")
+      yield* server("web", [site])
+      yield* Store.delete(Website, site)
+      yield* after("1 minute")
+      assert.deepStrictEqual(yield* names, [])
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
+  it.effect("where a store's driver collects by itself, the layer does nothing", () =>
+    Effect.gen(function*() {
+      const store = yield* Store.Store
+      const capabilities = { ...store.driver.capabilities, collector: true }
+      const collects = Layer.succeed(Store.Store, { ...store, driver: { ...store.driver, capabilities } })
+      yield* Layer.build(Layer.provide(GarbageCollector.layer(), collects))
+      const site = yield* website("blog")
+      yield* server("web", [site])
+      yield* Store.delete(Website, site)
+      yield* after("1 minute")
+      assert.deepStrictEqual(yield* names, ["web"])
+    }).pipe(Effect.provide(MemoryStore.layer)))
 
   it.effect("its state is seen in metrics and health", () =>
     Effect.gen(function*() {
@@ -358,7 +407,7 @@ describe("GarbageCollector", () => {
       assert.deepInclude(after, ["setpoint_collector_deleted_total", { count: 1, incremental: true }])
     }).pipe(
       Effect.provide(Layer.merge(Layer.fresh(Health.layer), MemoryStore.layer)),
-      (self) => Effect.suspend(() => Effect.provideService(self, Metric.MetricRegistry, new Map()))
+      withOwnMetrics
     ))
 
   it.effect("options that cannot work are refused, naming the option", () =>
@@ -383,8 +432,17 @@ const collectedWith = <L>(layer: Layer.Layer<L | Store.Store>) => <A, E, R>(self
   Effect.andThen(collecting, self).pipe(Effect.provide(layer))
 const collected = collectedWith(MemoryStore.layer)
 
+const withOwnMetrics = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => Effect.provideService(self, Metric.MetricRegistry, new Map()))
+
+/** Every fiber that can run has run so many turns: more than any chain of wake-ups in these tests has links. */
+const turns = Effect.repeat(Effect.yieldNow, { times: 200 })
+
+/** Lets time pass, once what is under way is done, and lets what it wakes be done. */
+const after = (duration: Duration.Input) => Effect.andThen(turns, Effect.andThen(TestClock.adjust(duration), turns))
+
 /** Until the collector is at rest: kinds that are new are found every 10 seconds. */
-const settled = TestClock.adjust("11 seconds")
+const settled = after("11 seconds")
 
 const inputOf = (
   name: string,
@@ -413,6 +471,9 @@ const names = Effect.gen(function*() {
   const lists = [yield* Store.list(Website), yield* Store.list(Server)]
   return lists.flatMap((list) => list.items.map((object) => object.metadata.name))
 })
+
+/** Seeds of the random test. */
+const runs = process.env.SETPOINT_NIGHTLY === "1" ? 2_000 : 60
 
 /** Creates and deletes at random. Gives what must be there in the end: not deleted, and without owners or with a living one. */
 const disturb = Effect.fnUntraced(function*(seed: number) {

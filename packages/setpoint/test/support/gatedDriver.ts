@@ -51,12 +51,15 @@ export const make = Effect.gen(function*() {
       Effect.andThen(note("get", at.kind, `${key.namespace}/${key.name}`), inner.get(at, key, options)),
     list: (at, options) => Effect.andThen(note("list", at.kind, options.namespace ?? "*"), inner.list(at, options)),
     write: (at, write, options) =>
-      Effect.flatMap(inner.write(at, write, options), (written) => {
-        if (!lost.delete(at.kind)) return Effect.succeed(written)
-        return Effect.fail(StoreError.make(
-          { operation: write.op, kind: groupKind(at), key: { namespace: "", name: "" } },
-          new StoreError.UnknownOutcome({ why: "lost by the test" })
-        ))
+      Effect.gen(function*() {
+        const written = yield* inner.write(at, write, options)
+        if (lost.delete(at.kind)) {
+          return yield* StoreError.make(
+            { operation: write.op, kind: groupKind(at), key: { namespace: "", name: "" } },
+            new StoreError.UnknownOutcome({ why: "lost by the test" })
+          )
+        }
+        return written
       }),
     outcome: () => Effect.succeed("forgotten" as const),
     watch: (at, options) => {
