@@ -94,9 +94,8 @@ const backOff = Effect.fnUntraced(function*(process: Process, launch: Launch, wh
 
 const rest = Effect.fnUntraced(function*(process: Process) {
   if (process.status?.phase._tag === "Stopped") return yield* sweep(process)
-  const stopped = yield* write(process, Rules.stopped(process))
   yield* Effect.logInfo(`${process.metadata.name} has ended`)
-  yield* sweep(stopped)
+  yield* sweep(yield* write(process, Rules.stopped(process)))
 })
 
 /**

@@ -34,7 +34,7 @@ export const hold = (holds: boolean, what: string): Effect.Effect<void, DoesNotH
 export interface Supervisor {
   readonly pid: number
   /** The first of its lines, from its start on, that matches. */
-  readonly line: (pattern: RegExp) => Effect.Effect<string>
+  readonly line: (pattern: RegExp) => Effect.Effect<string, DoesNotHold>
   readonly lines: Effect.Effect<ReadonlyArray<string>>
   readonly signal: (signal: "SIGINT" | "SIGKILL") => Effect.Effect<void>
   /** `exit code 130`, `signal SIGKILL`. */
@@ -47,7 +47,7 @@ const main = new URL("main.ts", import.meta.url).pathname
 export const supervise = Effect.fnUntraced(function*(folder: string) {
   const path = yield* Path.Path
   const printed = yield* PubSub.unbounded<string>({ replay: Infinity })
-  const lines = yield* Ref.make<ReadonlyArray<string>>([])
+  const lines: Array<string> = []
   const end = yield* Deferred.make<string>()
   const args = [main, "--dir", path.join(folder, "manifests"), "--state", path.join(folder, "fleet.db")]
   const child = yield* Effect.acquireRelease(
@@ -66,7 +66,7 @@ export const supervise = Effect.fnUntraced(function*(folder: string) {
       })
   )
   const tell = (line: string) => {
-    Effect.runSync(Ref.update(lines, (all) => [...all, line]))
+    lines.push(line)
     PubSub.publishUnsafe(printed, line)
   }
   for (const stream of [child.stdout, child.stderr]) {
@@ -83,11 +83,7 @@ export const supervise = Effect.fnUntraced(function*(folder: string) {
   })
   const ends = Effect.flatMap(
     Deferred.await(end),
-    (how) =>
-      Effect.flatMap(
-        Ref.get(lines),
-        (all) => Effect.die(new Error([`the supervisor ended (${how})`, ...all].join("\n  ")))
-      )
+    (how) => Effect.fail(new DoesNotHold({ what: [`the supervisor ended (${how}):`, ...lines].join("\n  ") }))
   )
   const supervisor: Supervisor = {
     pid: child.pid ?? 0,
@@ -98,7 +94,7 @@ export const supervise = Effect.fnUntraced(function*(folder: string) {
         Effect.map(Option.getOrElse(() => "")),
         Effect.raceFirst(ends)
       ),
-    lines: Ref.get(lines),
+    lines: Effect.sync(() => [...lines]),
     signal: (signal) => Effect.sync(() => child.kill(signal)),
     end: Deferred.await(end)
   }

@@ -5,6 +5,7 @@
  */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { SqliteStore } from "@setpoint/sql"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -223,7 +224,7 @@ const script = Effect.fnUntraced(function*(root: string) {
         const how = yield* second.end
         yield* Stage.hold(how === "exit code 130", `the supervisor should end by ctrl-C (exit code 130), not by ${how}`)
         const lines = yield* second.lines
-        const order = lines.flatMap((line) => / (\S+) has ended$/.exec(line)?.[1] ?? [])
+        const order = lines.flatMap((line) => / (\S+-\d+) has ended$/.exec(line)?.[1] ?? [])
         const expected = ["web-3", "web-2", "web-1", "web-0", "api-0"]
         yield* Stage.hold(
           order.join() === expected.join(),
@@ -243,7 +244,9 @@ const script = Effect.fnUntraced(function*(root: string) {
       duration: deadline,
       orElse: () => Effect.fail(new Stage.DoesNotHold({ what: `it took longer than ${deadline}` }))
     }),
-    Effect.tapCause((cause) => Effect.flatMap(Ref.get(at), (title) => say(`\n✗ did not hold: ${title}\n  ${cause}`)))
+    Effect.tapCause((cause) =>
+      Effect.flatMap(Ref.get(at), (title) => say(`\n✗ did not hold: ${title}\n  ${Cause.squash(cause)}`))
+    )
   )
   yield* say(`\nAll held, in ${(((yield* Clock.currentTimeMillis) - begin) / 1000).toFixed(0)} s.`)
 })

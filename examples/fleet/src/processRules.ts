@@ -201,7 +201,9 @@ export const checked = (process: Process, failure: string | undefined, now: numb
   return status(
     process,
     { phase: { ...phase, failedChecks } },
-    Condition.notReady({ reason: failedChecks > 0 ? "Unhealthy" : "Starting", message: failure })
+    failedChecks > 0
+      ? Condition.notReady({ reason: "Unhealthy", message: failure })
+      : Condition.notReady({ reason: "Starting", message: `is not healthy yet: ${failure}` })
   )
 }
 
