@@ -7,7 +7,7 @@
  *
  * **Ordering** Every change has the next revision; a list is in the order of the bytes of `namespace/name`.
  * **Delivery** Writers never wait: each watch has a buffer of its own and ends with `Lagged` where it overflows. Watches
- * get a bookmark every 1,000 changes of the store, and every `bookmarkInterval`.
+ * get a bookmark every `bookmarkEvery` changes of the store, and every `bookmarkInterval`.
  * **Consistency** A write is judged, stored, remembered and handed to the watches in one synchronous step.
  * **Shutdown** Closing the Layer's Scope ends the bookmarks. Watches end with their readers.
  * **Memory** The objects, and of the last `history` changes the objects before and after, which share what did not
@@ -52,6 +52,8 @@ export interface Options {
   readonly freeze?: boolean | undefined
   /** Most that one object may have, as JSON text in UTF-16 units; past it `TooLarge`. Default 8 MiB. */
   readonly maxObjectBytes?: number | undefined
+  /** Every watch gets a bookmark once in so many changes of the store. Default 1,000. */
+  readonly bookmarkEvery?: number | undefined
   /** How often an idle watch gets a bookmark. Default 1 minute. */
   readonly bookmarkInterval?: Duration.Input | undefined
 }
@@ -68,7 +70,8 @@ export const make = (options: Options = {}): Effect.Effect<StoreDriver.Service, 
       ...Core.defaults,
       history: options.history ?? Core.defaults.history,
       freeze: options.freeze ?? Core.defaults.freeze,
-      maxObjectBytes: options.maxObjectBytes ?? Core.defaults.maxObjectBytes
+      maxObjectBytes: options.maxObjectBytes ?? Core.defaults.maxObjectBytes,
+      bookmarkEvery: options.bookmarkEvery ?? Core.defaults.bookmarkEvery
     })
     const interval = Duration.fromInputUnsafe(options.bookmarkInterval ?? "1 minute")
     const bookmarks = Effect.forever(Effect.andThen(Effect.sleep(interval), Effect.sync(() => Core.bookmark(state))))

@@ -22,14 +22,11 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
@@ -38,21 +35,14 @@ import * as ids from "./internal/ids.ts"
 import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import * as timestamps from "./internal/timestamps.ts"
+import * as Writer from "./internal/writer.ts"
 import type { Input, Kind, Status } from "./Kind.ts"
 import * as Pass from "./Pass.ts"
 import { type Any, type Json, type Key, key as keyOfObject, type KeyInput, type Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
 import * as Selector from "./Selector.ts"
 import * as StoreDriver from "./StoreDriver.ts"
-import {
-  type DecodeError,
-  Invalid,
-  make as storeError,
-  NotFound,
-  type Reason,
-  type StoreError,
-  Unavailable
-} from "./StoreError.ts"
+import { type DecodeError, Invalid, NotFound, type Reason, type StoreError } from "./StoreError.ts"
 import * as StoreRules from "./StoreRules.ts"
 
 /**
@@ -241,7 +231,7 @@ export const make = (
 ): Service => {
   const name = options.name ?? "default"
   const door = Door.make()
-  const writer = makeWriter(name, driver)
+  const writer = Writer.make(name, driver)
 
   const decoded = <A extends Any>(operation: string, kind: Kind<A>, raw: Raw): Effect.Effect<A, StoreError> =>
     answer(operation, kind, keyOfObject(raw), Door.decode(door, kind, raw))
@@ -252,7 +242,7 @@ export const make = (
       if (Result.isFailure(key)) return Effect.fail(key.failure)
       const pass = countCall(fiber)
       const cached = pass?.reader.get(name, kind.groupKind, key.success)
-      if (cached === "absent") return Effect.fail(failure("get", kind, key.success, new NotFound()))
+      if (cached === "absent") return Effect.fail(Writer.failure("get", kind, key.success, new NotFound()))
       if (cached !== undefined) return decoded("get", kind, cached)
       return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
     })
@@ -272,7 +262,7 @@ export const make = (
       const flaw = options.namespace === undefined
         ? undefined
         : metadata.checkNamespace(kind.address, options.namespace)
-      if (flaw !== undefined) return Effect.fail(failure("list", kind, wholeKind, invalid("namespace", flaw)))
+      if (flaw !== undefined) return Effect.fail(Writer.failure("list", kind, wholeKind, invalid("namespace", flaw)))
       const filter = { namespace: options.namespace, name: options.name, selector: selector.success }
       const pass = countCall(fiber)
       const { consistency, limit, page } = options
@@ -305,7 +295,7 @@ export const make = (
   const createNamed = <A extends Any>(kind: Kind<A>, input: Input<A>, key: Key, options: WriteOptions) =>
     Effect.withFiber((fiber) => {
       const encoded = Door.encode(door, kind, named(kind, input, key), undefined)
-      if (Result.isFailure(encoded)) return Effect.fail(failure("create", kind, key, encoded.failure))
+      if (Result.isFailure(encoded)) return Effect.fail(Writer.failure("create", kind, key, encoded.failure))
       const write = { op: "create", object: encoded.success } as const
       return written("create", kind, writer(fiber, kind, key, write, options))
     })
@@ -346,7 +336,9 @@ export const make = (
       if (Result.isFailure(read)) return Effect.fail(read.failure)
       return Effect.flatMap(baseOf(kind, object), (base) => {
         const encoded = Door.encode(door, kind, object, base)
-        if (Result.isFailure(encoded)) return Effect.fail(failure("update", kind, read.success.key, encoded.failure))
+        if (Result.isFailure(encoded)) {
+          return Effect.fail(Writer.failure("update", kind, read.success.key, encoded.failure))
+        }
         const write = { op: "update", object: encoded.success } as const
         return written("update", kind, writer(fiber, kind, read.success.key, write, { ...options, ...read.success.at }))
       })
@@ -362,7 +354,7 @@ export const make = (
         const next = isUpdater(status) ? status(statusOf(object)) : status
         const encoded = Door.encodeStatus(door, kind, object, next, base, now)
         if (Result.isFailure(encoded)) {
-          return Effect.fail(failure("updateStatus", kind, read.success.key, encoded.failure))
+          return Effect.fail(Writer.failure("updateStatus", kind, read.success.key, encoded.failure))
         }
         const write = { op: "updateStatus", object: encoded.success } as const
         return written(
@@ -376,7 +368,7 @@ export const make = (
   /** Runs in the driver, on what a patch or an apply made of the stored object. */
   const admit = <A extends Any>(operation: string, kind: Kind<A>, key: Key) => (raw: Raw): Raw => {
     const admitted = Door.admit(kind, raw)
-    if (Result.isFailure(admitted)) throw failure(operation, kind, key, admitted.failure)
+    if (Result.isFailure(admitted)) throw Writer.failure(operation, kind, key, admitted.failure)
     return admitted.success
   }
 
@@ -416,7 +408,7 @@ export const make = (
       const key = checkedKey("apply", kind, { namespace: input.metadata.namespace, name: input.metadata.name ?? "" })
       if (Result.isFailure(key)) return Effect.fail(key.failure)
       const encoded = Door.encode(door, kind, named(kind, input, key.success), undefined)
-      if (Result.isFailure(encoded)) return Effect.fail(failure("apply", kind, key.success, encoded.failure))
+      if (Result.isFailure(encoded)) return Effect.fail(Writer.failure("apply", kind, key.success, encoded.failure))
       const { dryRun, force = false, manager } = options
       const write = { op: "apply", object: encoded.success, manager, force } as const
       return written(
@@ -482,7 +474,7 @@ export const make = (
         const base = Door.baseOf(door, current)
         if (base === undefined) throw new Error("S13 is broken: an object was read and is not known")
         const encoded = Door.encode(door, kind, replacing(kind, current, wanted), base)
-        if (Result.isFailure(encoded)) return Effect.fail(failure("ensure", kind, key.success, encoded.failure))
+        if (Result.isFailure(encoded)) return Effect.fail(Writer.failure("ensure", kind, key.success, encoded.failure))
         if (isUnchanged(kind, base, encoded.success)) return Effect.succeed({ object: current, operation: "unchanged" })
         const { resourceVersion: revision, uid } = base.metadata
         const write = writer(fiber, kind, key.success, { op: "update", object: encoded.success }, { uid, revision })
@@ -537,82 +529,16 @@ const ensureTries = 5
 /** What another writer can cause between the read and the write of `ensure`. */
 const races: ReadonlySet<Reason["_tag"]> = new Set(["AlreadyExists", "Conflict", "NotFound"])
 
-type AnyFiber = Fiber.Fiber<unknown, unknown>
-
 /** Each call of a pass is counted; the pass, where there is one. */
-const countCall = (fiber: AnyFiber): Pass.Pass | undefined => {
+const countCall = (fiber: Fiber.Fiber<unknown, unknown>): Pass.Pass | undefined => {
   const pass = fiber.getRef(Pass.Current)
   if (pass !== undefined) pass.calls++
   return pass
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// writes
+// what users give
 // ---------------------------------------------------------------------------------------------------------------------
-
-interface SendOptions {
-  readonly uid?: string | undefined
-  readonly revision?: Revision | undefined
-  readonly dryRun?: boolean | undefined
-  readonly admit?: ((raw: Raw) => Raw) | undefined
-}
-
-/** Sends a write with its id and fence, settles what is unknown, and tells the current pass. */
-const makeWriter = (store: string, driver: StoreDriver.Service) =>
-<A extends Any>(
-  fiber: AnyFiber,
-  kind: Kind<A>,
-  key: Key,
-  write: StoreDriver.Write,
-  options: SendOptions
-): Effect.Effect<StoreDriver.Written, StoreError> => {
-  const { admit, dryRun, revision, uid } = options
-  const writeId = ids.writeId(fiber.getRef(Random.Random))
-  const fence = fiber.getRef(Pass.Fence)
-  const sent = Effect.catchReason(
-    driver.write(kind.address, write, { uid, revision, writeId, fence, dryRun, hasStatus: kind.hasStatus, admit }),
-    "StoreError",
-    "UnknownOutcome",
-    (_, error) => driver.capabilities.writeIds ? settle(driver, kind, key, write, writeId, error) : Effect.fail(error)
-  )
-  const pass = fiber.getRef(Pass.Current)
-  if (pass === undefined || dryRun === true) return sent
-  return Effect.onExit(sent, (exit) => Effect.sync(() => tell(pass, store, kind.groupKind, key, revision, exit)))
-}
-
-/** Asks once what became of a write whose reply was lost. A delete's last state is lost with its reply. */
-const settle = <A extends Any>(
-  driver: StoreDriver.Service,
-  kind: Kind<A>,
-  key: Key,
-  write: StoreDriver.Write,
-  writeId: string,
-  error: StoreError
-): Effect.Effect<StoreDriver.Written, StoreError> => {
-  const unknown = Effect.fail(error)
-  return Effect.flatMap(Effect.catch(driver.outcome(writeId), () => unknown), (outcome) => {
-    if (outcome === "notApplied") {
-      return Effect.fail(failure(error.operation, kind, key, new Unavailable({ why: "the request was lost" })))
-    }
-    if (outcome === "forgotten" || write.op === "delete") return unknown
-    const object = Effect.catch(driver.get(kind.address, key, mostRecent), () => unknown)
-    return Effect.map(object, (object) => ({ object, changed: true, removed: false }))
-  })
-}
-
-const tell = (
-  pass: Pass.Pass,
-  store: string,
-  groupKind: string,
-  key: Key,
-  revision: Revision | undefined,
-  exit: Exit.Exit<StoreDriver.Written, StoreError>
-): void => {
-  if (Exit.isSuccess(exit)) return pass.writes.acknowledged(store, groupKind, key, exit.value)
-  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-  if (error === undefined || error.applied === "unknown") return pass.writes.unknown(store, groupKind, key)
-  if (error.reason._tag === "Conflict") pass.writes.conflicted(store, groupKind, key, revision)
-}
 
 /** Whether the update would change nothing: by the same rules that the store goes by. */
 const isUnchanged = <A extends Any>(kind: Kind<A>, base: Raw, object: Raw): boolean => {
@@ -626,10 +552,6 @@ const isUnchanged = <A extends Any>(kind: Kind<A>, base: Raw, object: Raw): bool
   return decision._tag === "Unchanged"
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// what users give
-// ---------------------------------------------------------------------------------------------------------------------
-
 const checkedKey = <A extends Any>(
   operation: string,
   kind: Kind<A>,
@@ -638,7 +560,9 @@ const checkedKey = <A extends Any>(
   const namespace = input.namespace ?? (kind.address.scope === "Namespaced" ? "default" : "")
   const key: Key = { namespace, name: input.name }
   const fields = StoreRules.checkKey(kind.address, key)
-  return fields.length === 0 ? Result.succeed(key) : Result.fail(failure(operation, kind, key, new Invalid({ fields })))
+  return fields.length === 0
+    ? Result.succeed(key)
+    : Result.fail(Writer.failure(operation, kind, key, new Invalid({ fields })))
 }
 
 /** The key of an object that was read, and the preconditions that it carries. */
@@ -648,7 +572,7 @@ const checkedObject = <A extends Any>(operation: string, kind: Kind<A>, object: 
   for (const [name, value] of [["uid", uid], ["resourceVersion", revision]] as const) {
     if (typeof value === "string" && value !== "") continue
     const why = "is missing: give an object that was read from the store"
-    return Result.fail(failure(operation, kind, key, invalid(`metadata.${name}`, why)))
+    return Result.fail(Writer.failure(operation, kind, key, invalid(`metadata.${name}`, why)))
   }
   return Result.succeed({ key, at: { uid, revision } })
 }
@@ -662,17 +586,11 @@ const selectorText = <A extends Any>(
   if (typeof selector !== "string") return Result.succeed(selector.text)
   return Result.mapBoth(Selector.parse(selector), {
     onSuccess: ({ text }) => text,
-    onFailure: (error) => failure(operation, kind, wholeKind, invalid("selector", error.message))
+    onFailure: (error) => Writer.failure(operation, kind, wholeKind, invalid("selector", error.message))
   })
 }
 
 const invalid = (path: string, why: string): Invalid => new Invalid({ fields: [{ path, why }] })
-
-const failure = <A extends Any>(operation: string, kind: Kind<A>, key: Key, reason: Reason): StoreError =>
-  storeError(
-    { operation, kind: kind.groupKind, key: { namespace: String(key.namespace), name: String(key.name) } },
-    reason
-  )
 
 const answer = <A extends Any, B>(
   operation: string,
@@ -680,7 +598,9 @@ const answer = <A extends Any, B>(
   key: Key,
   result: Result.Result<B, Reason>
 ): Effect.Effect<B, StoreError> =>
-  Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(failure(operation, kind, key, result.failure))
+  Result.isSuccess(result)
+    ? Effect.succeed(result.success)
+    : Effect.fail(Writer.failure(operation, kind, key, result.failure))
 
 /** An input under its key, as far as encoding looks at it: the store sets the rest. */
 const named = <A extends Any>(kind: Kind<A>, input: Input<A>, key: Key): A => {

@@ -19,7 +19,7 @@ import * as Json from "./internal/json.ts"
 import * as metadata from "./internal/metadata.ts"
 import { sizeOf, takeIn } from "./internal/takeIn.ts"
 import { isMarkedForDeletion, type Key, key as keyOfObject, type Raw } from "./Resource.ts"
-import type { Revision } from "./Revision.ts"
+import type { Cursor, Revision } from "./Revision.ts"
 import type { KindAddress, Propagation, Write, WriteOptions } from "./StoreDriver.ts"
 import {
   AlreadyExists,
@@ -103,6 +103,31 @@ export const keyOf = (write: Write): Key => "key" in write ? write.key : keyOfOb
  * @since 0.1.0
  */
 export const checkKey: (at: KindAddress, key: Key) => ReadonlyArray<Field> = metadata.checkKey
+
+/**
+ * The cursor of a change: its revision and the id of the write that made it. Of an empty store: 0 and its birth id.
+ *
+ * @category cursors
+ * @since 0.1.0
+ */
+export const cursor = (revision: Revision, writeId: string): Cursor => `${revision}:${writeId}`
+
+/**
+ * What a cursor says; `Invalid` where a text is none.
+ *
+ * @category cursors
+ * @since 0.1.0
+ */
+export const parseCursor = (
+  text: string
+): Result.Result<{ readonly revision: Revision; readonly writeId: string }, Invalid> => {
+  const match = cursorForm.exec(text)
+  if (match !== null) return Result.succeed({ revision: match[1], writeId: match[2] })
+  const why = "is not a cursor of this store; take it from a list or a watch event"
+  return Result.fail(new Invalid({ fields: [{ path: "cursor", why }] }))
+}
+
+const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
 
 /**
  * Says what a write does to the object that is stored under its key.
@@ -237,6 +262,8 @@ const patched = (
   const raw = object as unknown as Raw // has metadata; the rest is checked when it is taken in
   const unmet = unmetBy(stored, raw.metadata.uid, raw.metadata.resourceVersion)
   if (unmet !== undefined) return refused(unmet)
+  const moved = checkIdentity(stored, raw)
+  if (moved.length > 0) return refused(new Invalid({ fields: moved }))
   const next = write.subresource === "status"
     ? withStatus(stored, raw.status)
     : replacement(stored, raw, options.hasStatus)
@@ -407,6 +434,12 @@ const take = (candidate: Raw | object, stored: Raw | undefined, context: Context
   const actualBytes = limitBytes === Infinity ? 0 : sizeOf(taken.success)
   return actualBytes > limitBytes ? Result.fail(new TooLarge({ limitBytes, actualBytes })) : Result.succeed(object)
 }
+
+/** Name and namespace are the object's for life. */
+const checkIdentity = (stored: Raw, next: Raw): ReadonlyArray<Field> =>
+  (["name", "namespace"] as const)
+    .filter((field) => next.metadata[field] !== stored.metadata[field])
+    .map((field) => ({ path: `metadata.${field}`, why: "cannot be changed: create another object" }))
 
 const checkType = (object: Raw, at: KindAddress): ReadonlyArray<Field> => {
   const flaws: Array<Field> = []

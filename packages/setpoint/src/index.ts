@@ -34,6 +34,13 @@ export * as EventRecorder from "./EventRecorder.ts"
 export * as Finalizer from "./Finalizer.ts"
 
 /**
+ * The garbage collector: deletes what no owner holds any more.
+ *
+ * @since 0.1.0
+ */
+export * as GarbageCollector from "./GarbageCollector.ts"
+
+/**
  * Health: whether the process is live, whether it is ready, and why not, a part.
  *
  * @since 0.1.0

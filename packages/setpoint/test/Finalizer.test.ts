@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Finalizer from "setpoint/Finalizer"
 import * as Kind from "setpoint/Kind"
 import * as MemoryStore from "setpoint/MemoryStore"
-import { Store } from "setpoint/Store"
+import { type Service, Store } from "setpoint/Store"
+import * as StoreError from "setpoint/StoreError"
 
 describe("Finalizer", () => {
   it.effect("the name is stored before the work begins, in one write", () =>
@@ -146,6 +148,27 @@ describe("Finalizer", () => {
       assert.deepStrictEqual(log, ["dns"])
       assert.isTrue(yield* isGone)
     }).pipe(provided))
+
+  it.effect("wherever a pass is cut off, the work never runs unheld, and the object never goes without its clean-up", () =>
+    Effect.forEach(faults, (fault) =>
+      Effect.gen(function*() {
+        const log: Array<string> = []
+        const store = yield* Store
+        yield* store.create(Website, { metadata: { name: "blog" } })
+        const onePass = Effect.gen(function*() {
+          const work = Effect.tap(stored, (site) => Effect.sync(() => log.push(`work ${finalizers(site).length}`)))
+          yield* Finalizer.run([dns(log), bucket(log)], yield* stored, () => work)
+        })
+        const faulty = Effect.provideService(onePass, Store, withFault(store, fault))
+        yield* Effect.exit(faulty)
+        yield* Effect.exit(faulty)
+        yield* Effect.exit(onePass)
+        yield* store.deleteUnconditionally(Website, { name: "blog" })
+        for (let i = 0; i < 4; i++) yield* Effect.exit(i === 0 ? faulty : onePass)
+        assert.isTrue(yield* isGone, `${fault.when} write ${fault.nth}`)
+        const order = log.filter((entry, i) => log.indexOf(entry) === i)
+        assert.deepStrictEqual(order, ["work 2", "bucket", "dns"], `${fault.when} write ${fault.nth}`)
+      }).pipe(Effect.provide(Layer.fresh(MemoryStore.layer))), { discard: true }))
 })
 
 const provided = Effect.provide(MemoryStore.layer)
@@ -173,3 +196,25 @@ const markedWith = Effect.fnUntraced(function*(finalizers: ReadonlyArray<string>
   yield* store.delete(Website, site)
   return yield* stored
 })
+
+interface Fault {
+  readonly nth: number
+  readonly when: "before" | "after"
+}
+const faults = [1, 2, 3, 4].flatMap((nth) => (["before", "after"] as const).map((when): Fault => ({ nth, when })))
+
+/** The store, whose nth patch is lost on its way there, or whose reply is lost on the way back. */
+const withFault = (store: Service, { nth, when }: Fault): Service => {
+  let patches = 0
+  const reason = new StoreError.UnknownOutcome({ why: "the connection broke" })
+  const key = { namespace: "default", name: "blog" }
+  const lost = Effect.fail(StoreError.make({ operation: "patch", kind: "Website", key }, reason))
+  return {
+    ...store,
+    patch: (...call) =>
+      Effect.suspend(() => {
+        if (++patches !== nth) return store.patch(...call)
+        return when === "before" ? lost : Effect.andThen(store.patch(...call), lost)
+      })
+  }
+}

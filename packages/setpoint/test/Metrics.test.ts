@@ -59,7 +59,7 @@ describe("Metrics", () => {
       assert.deepInclude(state, { min: 0, max: Infinity })
     }).pipe(isolated))
 
-  it("[C100] [C101] [C102] [C064] passes count under controller-runtime's names and labels", () => {
+  it("passes count under controller-runtime's names and labels", () => {
     assert.deepStrictEqual(labelsOf("controller_runtime_"), {
       controller_runtime_reconcile_total: ["controller", "result"],
       controller_runtime_reconcile_errors_total: ["controller"],
@@ -74,7 +74,7 @@ describe("Metrics", () => {
     assert.deepStrictEqual(Metrics.reconcileTimeBounds, Metrics.reconcileTimeBounds.toSorted((a, b) => a - b))
   })
 
-  it("[C055] queues count under client-go's names, depth by lane, so its series are three", () => {
+  it("queues count under client-go's names, depth by lane, so its series are three", () => {
     assert.deepStrictEqual(labelsOf("workqueue_"), {
       workqueue_depth: ["name", "controller", "priority"],
       workqueue_adds_total: ["name", "controller"],

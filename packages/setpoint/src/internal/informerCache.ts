@@ -3,6 +3,7 @@
  * cache and taken over in one step. Synchronous; only these functions write a `Cache`.
  */
 import type { Key, Raw } from "../Resource.ts"
+import * as json from "./json.ts"
 
 /** An entry as consumers see it. */
 export interface View extends Key {
@@ -186,6 +187,10 @@ const repost = (index: Index, entry: Entry, old: Raw | undefined, raw: Raw): voi
 /** What a relist found, while the cache goes on as it was. */
 export interface Staged {
   readonly content: Content
+  /** The history has a gap that may hide another timeline: equal revisions are compared by content. */
+  readonly distrust: boolean
+  /** An object differs at an equal revision: no one history has both. */
+  disproved: boolean
   readonly added: Array<Entry>
   /** Known entries with another revision or another life; `raw` is what they become. */
   readonly changed: Array<{ readonly entry: Entry; raw: Raw }>
@@ -194,11 +199,13 @@ export interface Staged {
   readonly gone: Array<Entry>
 }
 
-export const stage = (cache: Cache): Staged => {
+export const stage = (cache: Cache, distrust: boolean): Staged => {
   const indexes = new Map<string, Index>()
   for (const [name, { values }] of cache.content.indexes) indexes.set(name, { values, postings: new Map() })
   return {
     content: { namespaces: new Map(), indexes, size: 0 },
+    distrust,
+    disproved: false,
     added: [],
     changed: [],
     unchanged: [],
@@ -209,6 +216,8 @@ export const stage = (cache: Cache): Staged => {
 /** The same life at the same revision. */
 export const isSame = (a: Raw, b: Raw): boolean =>
   a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
+
+const hasSameContent = (a: Raw, b: Raw): boolean => a === b || json.equal(a as json.JsonObject, b as json.JsonObject)
 
 /** Takes in one listed object. An object listed twice counts once, as it was last. */
 export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
@@ -221,13 +230,13 @@ export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
   const entry = known ?? makeEntry(namespace, name, raw)
   names.set(name, entry)
   content.size++
-  if (known?.raw === undefined) staged.added.push(entry)
-  else if (isSame(known.raw, raw)) {
-    staged.unchanged.push(known)
-    for (const index of content.indexes.values()) post(index, known, known.raw)
-    return
-  } else staged.changed.push({ entry, raw })
   for (const index of content.indexes.values()) post(index, entry, raw)
+  if (known?.raw === undefined) staged.added.push(entry)
+  else if (!isSame(known.raw, raw)) staged.changed.push({ entry, raw })
+  else if (staged.distrust && !hasSameContent(known.raw, raw)) {
+    staged.disproved = true
+    staged.changed.push({ entry, raw })
+  } else staged.unchanged.push(known)
 }
 
 const stageAgain = (staged: Staged, entry: Entry, raw: Raw): void => {

@@ -119,12 +119,21 @@ export const sawUpTo = (machine: Machine, revision: Revision.Revision, cursor: R
 export const isPast = (machine: Machine, revision: Revision.Revision): boolean =>
   machine.revision !== undefined && Revision.compare(revision, machine.revision) === "before"
 
+/** Whether the history so far may be of another timeline than the list, so that equal revisions prove nothing. */
+export const distrusts = ({ place }: Machine): boolean =>
+  (place._tag === "Listing" || place._tag === "Watching") && place.reason !== "first"
+
 /**
- * A most-recent list answered at `revision`. Below what was seen it is refused, since the cache never moves back; twice
- * in a row it is a new timeline, and so is one that the store itself called so.
+ * A most-recent list answered at `revision`. It is of a new timeline where the store itself said so, or where it
+ * `disproved` the old one: an object differs at an equal revision. Below what was seen it is refused, since the cache
+ * never moves back; twice in a row it is a new timeline too.
  */
-export const judgeList = (machine: Machine, revision: Revision.Revision): "accept" | "newTimeline" | "refuse" => {
-  if (machine.otherTimeline) return "newTimeline"
+export const judgeList = (
+  machine: Machine,
+  revision: Revision.Revision,
+  disproved: boolean
+): "accept" | "newTimeline" | "refuse" => {
+  if (machine.otherTimeline || disproved) return "newTimeline"
   if (!isPast(machine, revision)) return "accept"
   machine.belowInRow++
   return machine.belowInRow < 2 ? "refuse" : "newTimeline"

@@ -15,6 +15,7 @@ import * as StoreRules from "../StoreRules.ts"
 import * as metadata from "./metadata.ts"
 import * as names from "./names.ts"
 import { takeIn } from "./takeIn.ts"
+import * as Timeline from "./timeline.ts"
 
 /** @category models @since 0.1.0 */
 export interface Options {
@@ -36,14 +37,12 @@ export const defaults: Options = {
 }
 
 /** One change of the store: `before` absent: a creation; `after` absent: a removal, of which `last` is the last state. */
-interface Change {
+interface Change extends Timeline.Made {
   readonly kind: Objects
   readonly key: string
   readonly before: Raw | undefined
   readonly after: Raw | undefined
   readonly last: Raw | undefined
-  readonly revision: number
-  readonly writeId: string
 }
 
 /** The objects of one kind. */
@@ -69,23 +68,7 @@ export interface State {
   readonly kinds: Map<string, Objects>
   readonly fences: Map<string, number>
   readonly watches: Set<Watch>
-  timeline: Timeline
-}
-
-/** A life of the store: it ends with an import. */
-interface Timeline {
-  /** The revision it began at, and the birth id that stands for a write id there. */
-  readonly birth: { readonly revision: number; readonly writeId: string }
-  /** The latest change. */
-  revision: number
-  writeId: string
-  /** The oldest revision that a watch may resume from: the changes after it are all there. */
-  floor: number
-  floorWriteId: string
-  /** A ring: the change of revision r stands at `(r - birth - 1) % history`. */
-  readonly changes: Array<Change>
-  /** Write ids of the changes in the ring. */
-  readonly applied: Set<string>
+  timeline: Timeline.Timeline<Change>
 }
 
 /** @category models @since 0.1.0 */
@@ -110,17 +93,7 @@ export const make = (birthId: string, options: Options = defaults): State => ({
   kinds: new Map(),
   fences: new Map(),
   watches: new Set(),
-  timeline: begin(0, birthId)
-})
-
-const begin = (revision: number, birthId: string): Timeline => ({
-  birth: { revision, writeId: birthId },
-  revision,
-  writeId: birthId,
-  floor: revision,
-  floorWriteId: birthId,
-  changes: [],
-  applied: new Set()
+  timeline: Timeline.begin(0, birthId, options.history)
 })
 
 const kindOf = (state: State, at: Driver.KindAddress): Objects => {
@@ -188,7 +161,7 @@ export const list = (
   if (Result.isFailure(from)) return Result.fail(from.failure)
   const { after, revision, writeId } = from.success
   const kind = kindOf(state, at)
-  const was = revision === state.timeline.revision ? undefined : valuesAt(state, kind, revision)
+  const was = revision === state.timeline.latest.revision ? undefined : valuesAt(state, kind, revision)
   const items: Array<Raw> = []
   let next: string | undefined
   let lastKey = ""
@@ -202,14 +175,14 @@ export const list = (
     items.push(options.metadataOnly === true ? metadataOf(object) : object)
     lastKey = key
   }
-  const page = { items, revision: String(revision), cursor: cursorOf(revision, writeId) }
+  const page = { items, revision: String(revision), cursor: StoreRules.cursor(String(revision), writeId) }
   return Result.succeed(next === undefined ? page : { ...page, next })
 }
 
 type Place = { readonly revision: number; readonly writeId: string; readonly after: string }
 
 const firstPage = (state: State): Result.Result<Place, Reason> =>
-  Result.succeed({ revision: state.timeline.revision, writeId: state.timeline.writeId, after: "" })
+  Result.succeed({ revision: state.timeline.latest.revision, writeId: state.timeline.latest.writeId, after: "" })
 
 const parsePage = (state: State, text: string): Result.Result<Place, Reason> => {
   const token = Result.try(() => JSON.parse(text) as unknown)
@@ -219,7 +192,7 @@ const parsePage = (state: State, text: string): Result.Result<Place, Reason> => 
   if (typeof revision !== "number" || typeof writeId !== "string" || typeof after !== "string") {
     return invalid({ path: "page", why: "is not the `next` of an earlier page" })
   }
-  return Result.map(retained(state, revision, writeId), () => ({ revision, writeId, after }))
+  return Result.map(Timeline.retained(state.timeline, revision, writeId), () => ({ revision, writeId, after }))
 }
 
 /** Keys in order after `after`, those that the filter can mean. */
@@ -286,7 +259,7 @@ const withVanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined> |
 /** What the objects of a kind that have changed since were at an earlier revision. */
 const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<string, Raw | undefined> => {
   const values = new Map<string, Raw | undefined>()
-  for (const change of changesAfter(state, revision)) {
+  for (const change of Timeline.after(state.timeline, revision)) {
     if (change.kind === kind && !values.has(change.key)) values.set(change.key, change.before)
   }
   return values
@@ -305,74 +278,9 @@ const parseSelector = (text: string | undefined): Result.Result<Selector.Selecto
   )
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// history
-// ---------------------------------------------------------------------------------------------------------------------
-
-const cursorOf = (revision: number, writeId: string): Revision.Cursor => `${revision}:${writeId}`
-
-const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
-
-const parseCursor = (
-  text: string
-): Result.Result<{ readonly revision: number; readonly writeId: string }, Reason> => {
-  const match = cursorForm.exec(text)
-  return match === null
-    ? invalid({ path: "cursor", why: "is not a cursor of this store; take it from a list or a watch event" })
-    : Result.succeed({ revision: Number(match[1]), writeId: match[2] })
-}
-
-/** That the changes after this one are all there, and that it is a change of this timeline (S5). */
-const retained = (state: State, revision: number, writeId: string): Result.Result<void, Reason> => {
-  const { timeline } = state
-  const expired = (why: string) => Result.fail(new Expired({ why }))
-  if (!(revision >= timeline.birth.revision && revision <= timeline.revision)) {
-    return expired(`revision ${revision} is not of this store's timeline`)
-  }
-  if (revision < timeline.floor) {
-    return expired(`revision ${revision} is no longer retained; the oldest is ${timeline.floor}`)
-  }
-  const known = revision === timeline.floor ? timeline.floorWriteId : changeAt(state, revision).writeId
-  return known === writeId
-    ? Result.succeed(undefined)
-    : expired(`revision ${revision} was another change: the store was restored or made anew`)
-}
-
-const changeAt = ({ options, timeline }: State, revision: number): Change =>
-  timeline.changes[(revision - timeline.birth.revision - 1) % options.history]
-
-function* changesAfter(state: State, revision: number): Generator<Change> {
-  for (let r = revision + 1; r <= state.timeline.revision; r++) yield changeAt(state, r)
-}
-
-const remember = ({ options, timeline }: State, change: Change): void => {
-  timeline.revision = change.revision
-  timeline.writeId = change.writeId
-  if (options.history === 0) {
-    timeline.floor = change.revision
-    timeline.floorWriteId = change.writeId
-    return
-  }
-  const slot = (change.revision - timeline.birth.revision - 1) % options.history
-  if (slot < timeline.changes.length) {
-    const oldest = timeline.changes[slot]
-    timeline.floor = oldest.revision
-    timeline.floorWriteId = oldest.writeId
-    timeline.applied.delete(oldest.writeId)
-    timeline.changes[slot] = change
-  } else {
-    timeline.changes.push(change)
-  }
-  timeline.applied.add(change.writeId)
-}
-
 /** Whether a write was applied, as far as the history reaches. @category reading @since 0.1.0 */
-export const outcome = ({ timeline }: State, writeId: string): "applied" | "notApplied" | "forgotten" =>
-  timeline.applied.has(writeId)
-    ? "applied"
-    : timeline.floor === timeline.birth.revision && timeline.birth.revision === 0
-    ? "notApplied"
-    : "forgotten"
+export const outcome = (state: State, writeId: string): "applied" | "notApplied" | "forgotten" =>
+  Timeline.outcome(state.timeline, writeId)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // writing
@@ -415,7 +323,7 @@ export const write = (
     at,
     nowText: given.nowText,
     uid: stored === undefined && (write.op === "create" || write.op === "apply") ? given.uid() : "",
-    revision: String(state.timeline.revision + 1),
+    revision: String(state.timeline.latest.revision + 1),
     maxObjectBytes: state.options.maxObjectBytes,
     freeze: state.options.freeze
   })
@@ -449,8 +357,8 @@ const commit = (
     kind.byKey.set(key, after)
     if (before === undefined) noteAdded(kind, key)
   }
-  const change: Change = { kind, key, before, after, last, revision: state.timeline.revision + 1, writeId }
-  remember(state, change)
+  const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
+  Timeline.remember(state.timeline, change)
   publish(state, change)
   if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
 }
@@ -525,8 +433,12 @@ export const isReady = (self: Watch): boolean =>
 
 /** Tells every watch how far it is (S4); one that is full learns nothing new. @category watching @since 0.1.0 */
 export const bookmark = (state: State): void => {
-  const { revision, writeId } = state.timeline
-  const mark: Driver.WatchEvent = { _tag: "Bookmark", revision: String(revision), cursor: cursorOf(revision, writeId) }
+  const { revision, writeId } = state.timeline.latest
+  const mark: Driver.WatchEvent = {
+    _tag: "Bookmark",
+    revision: String(revision),
+    cursor: StoreRules.cursor(String(revision), writeId)
+  }
   for (const watch of state.watches) {
     if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
     if (watch.buffer.length < watch.bufferSize) push(watch, mark)
@@ -536,8 +448,8 @@ export const bookmark = (state: State): void => {
 /** The objects that are there, in slices, then the mark: all of one revision, however late they are read. */
 const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
   const { namespace } = self
-  const { revision, writeId } = state.timeline
-  const cursor = cursorOf(revision, writeId)
+  const { revision, writeId } = state.timeline.latest
+  const cursor = StoreRules.cursor(String(revision), writeId)
   const objects: Array<Raw> = []
   for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
     const object = self.kind.byKey.get(key)
@@ -563,12 +475,13 @@ const replay = (
   self: Watch,
   from: Revision.Cursor
 ): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
-  const cursor = parseCursor(from)
+  const cursor = StoreRules.parseCursor(from)
   if (Result.isFailure(cursor)) return Result.fail(cursor.failure)
-  const { revision, writeId } = cursor.success
-  return Result.map(retained(state, revision, writeId), () => {
+  const { writeId } = cursor.success
+  const revision = Number(cursor.success.revision)
+  return Result.map(Timeline.retained(state.timeline, revision, writeId), () => {
     const events: Array<Driver.WatchEvent> = []
-    for (const change of changesAfter(state, revision)) {
+    for (const change of Timeline.after(state.timeline, revision)) {
       const event = change.kind === self.kind ? eventFor(self, change) : undefined
       if (event !== undefined) events.push(event)
     }
@@ -597,7 +510,7 @@ const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined =
   const did = before !== undefined && concerns(watch, before)
   const does = after !== undefined && concerns(watch, after)
   if (!did && !does) return undefined
-  const cursor = cursorOf(revision, writeId)
+  const cursor = StoreRules.cursor(String(revision), writeId)
   const show = (object: Raw) => (watch.metadataOnly ? metadataOf(object) : object)
   if (does) return { _tag: did ? "Modified" : "Added", object: show(after), initial: false, cursor, writeId }
   const gone = last !== undefined && concerns(watch, last) ? last : before
@@ -667,13 +580,13 @@ export const imported = (
   taken.sort((a, b) => byRevision(a.object, b.object))
   const highest = taken.reduce(
     (highest, { object }) => Math.max(highest, revisionNumber(object)),
-    state.timeline.revision
+    state.timeline.latest.revision
   )
   for (const watch of state.watches) end(state, watch, new Expired({ why: "another timeline was imported" }))
   state.kinds.clear()
-  state.timeline = begin(highest + given.gap, given.birthId)
+  state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
   for (const { at, key, object } of taken) {
-    const resourceVersion = String(state.timeline.revision + 1)
+    const resourceVersion = String(state.timeline.latest.revision + 1)
     const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion } }
     if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
     commit(state, kindOf(state, at), key, undefined, next, undefined, given.writeId())

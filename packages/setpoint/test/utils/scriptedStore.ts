@@ -44,8 +44,8 @@ export class ScriptedStore {
   /** What the next lists and watches fail with, in order. */
   readonly listFailures: Array<Reason> = []
   readonly watchFailures: Array<Reason> = []
-  /** Overrides the revision of the next lists, in order. */
-  readonly listRevisions: Array<number> = []
+  /** How far below the truth the next lists answer, in order. */
+  readonly listsBelow: Array<number> = []
   streams = true
   /** How many watches are open now. */
   open = 0
@@ -143,7 +143,7 @@ export class ScriptedStore {
       this.calls.push(options.page === undefined ? "list" : "list next")
       const failure = this.listFailures.shift()
       if (failure !== undefined) return Effect.fail(error("list", failure))
-      const revision = this.listRevisions.shift() ?? this.revision
+      const revision = Math.max(0, this.revision - (this.listsBelow.shift() ?? 0))
       const all = this.sorted().filter((object) =>
         options.namespace === undefined || object.metadata.namespace === options.namespace
       )
