@@ -148,17 +148,20 @@ const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
 // one change
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** Puts an object in: its entry is the one of its key, or a new one. */
-export const put = (cache: Cache, raw: Raw, found?: Entry): Entry => {
+/** An object whose key is not cached. */
+export const add = (cache: Cache, raw: Raw): Entry => {
   const { content } = cache
-  const { name, namespace = "" } = raw.metadata
-  const known = found ?? findIn(content, namespace, name)
-  const old = known?.raw
-  const entry = known ?? new Entry(raw)
-  entry.object = raw
-  if (known === undefined) include(content, namespace, name, entry)
-  for (const index of content.indexes.values()) repost(index, entry, old, raw)
+  const entry = new Entry(raw)
+  include(content, entry)
+  for (const index of content.indexes.values()) post(index, entry, raw)
   return entry
+}
+
+/** Another state, or another life, of a cached object. */
+export const replace = (cache: Cache, entry: Entry, raw: Raw): void => {
+  const old = entry.raw
+  entry.object = raw
+  for (const index of cache.content.indexes.values()) repost(index, entry, old, raw)
 }
 
 export const remove = (cache: Cache, entry: Entry): void => {
@@ -172,7 +175,8 @@ export const remove = (cache: Cache, entry: Entry): void => {
   entry.object = new Gone(entry.object)
 }
 
-const include = (content: Content, namespace: string, name: string, entry: Entry): void => {
+const include = (content: Content, entry: Entry): void => {
+  const { name, namespace } = entry
   const known = content.namespaces.get(namespace)
   const names = known ?? NameMap.make<Entry>()
   if (known === undefined) content.namespaces.set(namespace, names)
@@ -249,7 +253,7 @@ export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
   if (twice !== undefined) return stageAgain(staged, twice, raw)
   const known = find(cache, namespace, name)
   const entry = known ?? new Entry(raw)
-  include(content, namespace, name, entry)
+  include(content, entry)
   for (const index of content.indexes.values()) post(index, entry, raw)
   if (known?.raw === undefined) staged.added.push(entry)
   else if (!isSame(known.raw, raw)) staged.changed.push({ entry, raw })
