@@ -14,6 +14,7 @@ import { Conflict, Expired, Fenced, type Field, Invalid, Lagged, NotFound, type 
 import * as StoreRules from "../StoreRules.ts"
 import * as metadata from "./metadata.ts"
 import * as names from "./names.ts"
+import * as SortedKeys from "./sortedKeys.ts"
 import { takeIn } from "./takeIn.ts"
 import * as Timeline from "./timeline.ts"
 
@@ -50,10 +51,8 @@ interface Objects {
   address: Driver.KindAddress
   /** By `namespace/name`; the truth. */
   readonly byKey: Map<string, Raw>
-  /** Keys in order, as of the last list. `added` and `removals` say what has changed since. */
-  sorted: ReadonlyArray<string>
-  added: Array<string>
-  removals: number
+  /** The keys of `byKey`, in order. */
+  readonly keys: SortedKeys.SortedKeys
   readonly watches: Set<Watch>
 }
 
@@ -103,7 +102,7 @@ const kindOf = (state: State, at: Driver.KindAddress): Objects => {
     known.address = at // that of an import was a guess
     return known
   }
-  const kind: Objects = { address: at, byKey: new Map(), sorted: [], added: [], removals: 0, watches: new Set() }
+  const kind: Objects = { address: at, byKey: new Map(), keys: SortedKeys.make(), watches: new Set() }
   state.kinds.set(name, kind)
   return kind
 }
@@ -207,54 +206,44 @@ const keysOf = (
     const key = textOf({ namespace, name })
     return key > after ? [key] : []
   }
-  const keys = withVanished(kind, was)
   const prefix = namespace === undefined ? "" : `${namespace}/`
-  return range(keys, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
+  return range(kind, was, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
 }
 
-function* range(keys: ReadonlyArray<string>, from: string, after: string, prefix: string, suffix: string) {
-  for (let i = lowerBound(keys, from); i < keys.length && keys[i].startsWith(prefix); i++) {
-    if (keys[i] !== after && keys[i].endsWith(suffix)) yield keys[i]
+function* range(
+  kind: Objects,
+  was: ReadonlyMap<string, Raw | undefined> | undefined,
+  from: string,
+  after: string,
+  prefix: string,
+  suffix: string
+) {
+  const keys = SortedKeys.from(kind.keys, from)
+  for (const key of was === undefined ? keys : merged(keys, vanished(kind, was, from))) {
+    if (!key.startsWith(prefix)) return
+    if (key !== after && key.endsWith(suffix)) yield key
   }
 }
 
-const lowerBound = (keys: ReadonlyArray<string>, key: string): number => {
-  let low = 0
-  let high = keys.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (keys[middle] < key) low = middle + 1
-    else high = middle
+/** The keys, from one on, that were there at an earlier revision and are no more. */
+const vanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined>, from: string): ReadonlyArray<string> =>
+  [...was]
+    .filter(([key, object]) => object !== undefined && key >= from && !kind.byKey.has(key))
+    .map(([key]) => key)
+    .toSorted(byBytes)
+
+/** Two sequences in order as one. */
+function* merged(keys: Iterable<string>, others: ReadonlyArray<string>): Generator<string> {
+  let next = 0
+  for (const key of keys) {
+    while (next < others.length && others[next] < key) yield others[next++]
+    yield key
   }
-  return low
+  while (next < others.length) yield others[next++]
 }
 
 /** Names are ASCII, so the order of UTF-16 units is that of UTF-8 bytes (S8). */
 const byBytes = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/** The keys in order. Costs the changes since the last time, and one pass where there were any. */
-const sortedKeys = (kind: Objects): ReadonlyArray<string> => {
-  if (kind.added.length === 0 && kind.removals === 0) return kind.sorted
-  const merged: Array<string> = []
-  const { sorted } = kind
-  const added = kind.added.toSorted(byBytes)
-  for (let i = 0, j = 0; i < sorted.length || j < added.length;) {
-    const key = j >= added.length || (i < sorted.length && sorted[i] <= added[j]) ? sorted[i++] : added[j++]
-    if (kind.byKey.has(key) && merged.at(-1) !== key) merged.push(key)
-  }
-  kind.sorted = merged
-  kind.added = []
-  kind.removals = 0
-  return merged
-}
-
-/** The keys in order, with those that were there at an earlier revision. */
-const withVanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined> | undefined): ReadonlyArray<string> => {
-  const keys = sortedKeys(kind)
-  if (was === undefined) return keys
-  const vanished = [...was].filter(([key, object]) => object !== undefined && !kind.byKey.has(key)).map(([key]) => key)
-  return vanished.length === 0 ? keys : [...keys, ...vanished].toSorted(byBytes)
-}
 
 /** What the objects of a kind that have changed since were at an earlier revision. */
 const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<string, Raw | undefined> => {
@@ -352,21 +341,15 @@ const commit = (
 ): void => {
   if (after === undefined) {
     kind.byKey.delete(key)
-    kind.removals++
+    SortedKeys.remove(kind.keys, key)
   } else {
     kind.byKey.set(key, after)
-    if (before === undefined) noteAdded(kind, key)
+    if (before === undefined) SortedKeys.insert(kind.keys, key)
   }
   const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
   Timeline.remember(state.timeline, change)
   publish(state, change)
   if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
-}
-
-/** Keys that come and go between two lists must not pile up. */
-const noteAdded = (kind: Objects, key: string): void => {
-  kind.added.push(key)
-  if (kind.added.length > 2 * kind.byKey.size + 1024) sortedKeys(kind)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -548,7 +531,9 @@ const wake = (watch: Watch): void => {
 export const exported = (state: State): ReadonlyArray<Raw> =>
   [...state.kinds.keys()].toSorted(byBytes).flatMap((name) => {
     const kind = state.kinds.get(name)
-    return kind === undefined ? [] : sortedKeys(kind).flatMap((key) => kind.byKey.get(key) ?? [])
+    return kind === undefined
+      ? []
+      : [...kind.byKey.keys()].toSorted(byBytes).flatMap((key) => kind.byKey.get(key) ?? [])
   })
 
 /**
