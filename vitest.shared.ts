@@ -2,6 +2,11 @@ import type { ViteUserConfig } from "vitest/config"
 
 const config: ViteUserConfig = {
   resolve: { tsconfigPaths: true },
-  test: { include: ["test/**/*.test.ts"], passWithNoTests: true, sequence: { concurrent: true } }
+  test: {
+    include: ["test/**/*.test.ts"],
+    passWithNoTests: true,
+    sequence: { concurrent: true },
+    testTimeout: 60_000 // only so that a hang ends: tests of one file share its time, and the machine with others
+  }
 }
 export default config

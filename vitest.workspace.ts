@@ -9,6 +9,7 @@ export default defineConfig({
       project("setpoint", "packages/setpoint"),
       project("@setpoint/testing", "packages/testing"),
       project("@setpoint/sql", "packages/sql"),
+      project("fleet", "examples/fleet"),
       project("tools", "tools")
     ]
   }

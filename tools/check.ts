@@ -8,7 +8,8 @@ interface Step {
   readonly repair: string
 }
 
-const tool = (name: string) => (): Ran => run(process.execPath, [Path.join(root, "tools", `${name}.ts`)])
+const tool = (name: string, ...args: ReadonlyArray<string>) => (): Ran =>
+  run(process.execPath, [Path.join(root, "tools", `${name}.ts`), ...args])
 
 /** Forced: build info that an unpatched compiler left would hide Effect's diagnostics once. */
 const types = (): Ran => {
@@ -25,7 +26,7 @@ const steps: ReadonlyArray<Step> = [
   },
   { name: "format", run: () => runBin("dprint", ["check"]), repair: "pnpm format" },
   { name: "floors", run: tool("floors"), repair: "pnpm floors (stale barrels: pnpm barrel)" },
-  { name: "laws", run: tool("laws"), repair: "pnpm laws" },
+  { name: "laws", run: tool("laws", "--gaps"), repair: "pnpm laws" },
   { name: "parity", run: tool("parity"), repair: "pnpm parity --list F, K, O or C" },
   { name: "docs", run: tool("docs"), repair: "pnpm docs:check" },
   { name: "pack", run: tool("pack"), repair: "pnpm pack:check" }

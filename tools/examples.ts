@@ -1,4 +1,4 @@
-/** `pnpm examples`: runs every folder of `examples/` by its `check` script, else by its `start`. */
+/** `pnpm examples [name …]`: runs each example by its script `check`, else `start`. The demo is `pnpm demo`. */
 import { conclude, examples, isMain, manifestOf, runPnpm } from "./workspace.ts"
 
 const deadlineMillis = 180_000
@@ -6,6 +6,10 @@ const deadlineMillis = 180_000
 /** An example without a script would never be run again by anyone: that is a problem too. */
 const runExample = (dir: string): ReadonlyArray<string> => {
   const scripts = manifestOf(dir).scripts ?? {}
+  if ("demo" in scripts) {
+    console.log(`\n${dir}: runs as pnpm demo`)
+    return []
+  }
   const script = ["check", "start"].find((name) => name in scripts)
   if (script === undefined) return [`${dir}: has no script "check" or "start". Add the command that runs it.`]
   console.log(`\n${dir}: pnpm ${script}`)
@@ -16,7 +20,10 @@ const runExample = (dir: string): ReadonlyArray<string> => {
 
 const main = (only: ReadonlyArray<string>): void => {
   const chosen = examples().filter((dir) => only.length === 0 || only.some((name) => dir === `examples/${name}`))
-  conclude(`${chosen.length} examples ran.`, chosen.flatMap(runExample))
+  const none = chosen.length === 0
+    ? ["No example was found in examples/. A green run of nothing would say nothing."]
+    : []
+  conclude(`${chosen.length} examples ran.`, [...none, ...chosen.flatMap(runExample)])
 }
 
 if (isMain(import.meta)) main(process.argv.slice(2))

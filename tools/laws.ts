@@ -1,4 +1,4 @@
-/** `pnpm laws`: each law, the one file whose doc comment states it, and the tests that carry its id. */
+/** `pnpm laws [--gaps]`: each law, the one file whose doc comment states it, and the tests that carry its id. */
 import { scan } from "./scan.ts"
 import { type Title, unknownIds, writtenTitles } from "./titles.ts"
 import { conclude, filesUnder, isMain, readJson, type SourceFile } from "./workspace.ts"
@@ -45,7 +45,15 @@ export const gaps = (law: Law, file: SourceFile | undefined, tests: ReadonlyArra
     : [`${law.id}: no test has [${law.id}] in its title. Write one: ${law.text}`])
 ]
 
-const main = (): void => {
+const row = (law: Law, mark: string, tests: ReadonlyArray<Title>): string =>
+  [
+    `${law.id.padEnd(4)} ${mark.padEnd(17)} ${law.file ?? "-"}`,
+    law.text,
+    ...tests.map((test) => `${test.at}  ${test.title}${test.state === "skipped" ? " (skipped)" : ""}`)
+  ].join("\n     ")
+
+/** `--gaps` leaves the table out. */
+const main = (args: ReadonlyArray<string>): void => {
   const { laws, parts } = readLaws()
   const titles = writtenTitles()
   const problems = laws.flatMap((law) => {
@@ -54,15 +62,11 @@ const main = (): void => {
     const isDue = parts.includes(law.due)
     const lacks = gaps(law, file, tests)
     const mark = lacks.length === 0 ? "holds" : isDue ? "GAP" : `due with ${law.due}`
-    console.log(`${law.id.padEnd(4)} ${mark.padEnd(17)} ${law.file ?? "-"}\n     ${law.text}`)
-    for (const test of tests) {
-      console.log(`     ${test.at}  ${test.title}${test.state === "skipped" ? " (skipped)" : ""}`)
-    }
+    if (!args.includes("--gaps")) console.log(row(law, mark, tests))
     return isDue ? lacks : []
   })
   const unknown = unknownIds(titles, "SQEDR", new Set(laws.map((law) => law.id)))
-  console.log("")
   conclude(`All laws due (${parts.join(", ")}) are stated and tested.`, [...problems, ...unknown])
 }
 
-if (isMain(import.meta)) main()
+if (isMain(import.meta)) main(process.argv.slice(2))

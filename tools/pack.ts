@@ -49,7 +49,7 @@ const tsconfig = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
-    skipLibCheck: true,
+    skipLibCheck: false,
     types: ["node"]
   },
   include: ["*.ts"]

@@ -1,17 +1,76 @@
 /**
- * The engine: registrations, workers, and the one policy switch.
+ * The engine: registers reconcilers, watches their objects, and runs their passes on shared workers.
+ *
+ * **Ordering**
+ *
+ * Passes of one key never overlap. Keys of a registration run first in, first out by lane; registrations take turns by
+ * their weights (Q3, Q5 of `WorkQueue`).
+ *
+ * **Delivery**
+ *
+ * - E1: a pass that starts satisfies every add made before it, delayed ones too; who needs a time returns it as Outcome.
+ *   Adds during a pass are kept, and merged with the Outcome's time at its end. A debounce stands before the queue.
+ * - E3: give-up never loses a key. When its Schedule ends, or after `maxRetries`, it is reported (metric, event, log) and
+ *   falls to the slow recheck.
+ * - E4: no pass before the caches of its kind, and of every kind it owns or watches, are synced, save those marked
+ *   `optional`. A kind that cannot sync fails alone, with backoff and a health signal, and never holds a worker.
+ * - E5: registrations come and go while the Controller runs. The same name swaps the reconciler: the running pass ends
+ *   under the old one, and every object that exists is run again.
+ * - E7: by default a change of desired state, labels, annotations, finalizers, owner references, deletion mark or uid of
+ *   its own objects runs a pass, and every revision of those it owns or watches. Predicates judge watch events only.
+ *   Foreign edits of status are met by redelivery.
+ * - E9: a pass past its deadline is interrupted and counts as a failure, with a metric of its own.
+ * - E11: a pass is *self-caused* if its only causes are events of revisions that its key's own passes wrote, or requeues.
+ *   After 10 of them in a row that each made a revision the key is reported as a hot loop and spaced by a growing delay, up
+ *   to a minute, until a pass with another cause or without a write.
+ *
+ * **Consistency**
+ *
+ * E10: a read in a pass is answered from a cache only if that informer holds full objects, is synced, and covers the read's
+ * namespace and selector; else by the store. A key whose passes wrote is *held*, a place in the queue and no worker, until
+ * the covering caches have shown its acknowledged writes and deletes, for 10 seconds at most; then, or at once after an
+ * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
+ * ends. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
+ *
+ * What remains: this covers the key's own writes, in this process. Another key's writes, another process's, and those of
+ * the process before a restart may not be seen yet; deterministic names for what a reconciler creates close that gap.
+ *
+ * **Shutdown**
+ *
+ * E8: closing a registration or the Controller stops intake, drains to the deadline, interrupts the rest, and closes the
+ * watches. Background work ends before the workers drain.
+ *
+ * **Memory**
+ *
+ * A request for each object of the own kind that was ever added, on its cache entry; of any other key only while it is
+ * live. What E10 and E11 remember of a key is dropped when its caches have shown what it wrote.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
-import type { Cause } from "./Pass.ts"
+import * as Scope from "effect/Scope"
+import type * as EventRecorder from "./EventRecorder.ts"
+import * as Engine from "./internal/engine.ts"
+import * as Feeds from "./internal/feeds.ts"
+import * as Inputs from "./internal/inputs.ts"
+import type * as PassEnd from "./internal/passEnd.ts"
+import * as Registrations from "./internal/registration.ts"
+import * as Telemetry from "./internal/telemetry.ts"
+import * as Workers from "./internal/workers.ts"
+import type { Cause, Pass } from "./Pass.ts"
 import type { Reconciler } from "./Reconciler.ts"
 import type { Request, Target } from "./Request.ts"
-import type { Store } from "./Store.ts"
+import { Store } from "./Store.ts"
+import * as WatchManager from "./WatchManager.ts"
+import * as WorkQueue from "./WorkQueue.ts"
 
 /**
  * @category models
@@ -26,6 +85,13 @@ export interface Options {
   readonly ageAfter?: Duration.Input | undefined
   /** Keep duration histograms. Default `true`. */
   readonly metrics?: boolean | undefined
+  /** Record give-ups, hot loops, panics and failures for good as Events of their objects. Default `true`. */
+  readonly events?: boolean | undefined
+  /**
+   * Start the garbage collector of a store with its first registration, where its driver has none of its own. Default
+   * `true`.
+   */
+  readonly collector?: boolean | undefined
 }
 
 /**
@@ -142,3 +208,262 @@ export interface Service {
  * @since 0.1.0
  */
 export class Controller extends Context.Service<Controller, Service>()("setpoint/Controller") {}
+
+/**
+ * How a pass ended, as {@link Observer} hears it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type End = PassEnd.PassEnd["_tag"]
+
+/**
+ * Hears when passes start and end: for tests and simulators. Called synchronously in the worker.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Observer {
+  readonly passStarted: (pass: Pass) => void
+  readonly passEnded: (pass: Pass, end: End) => void
+}
+
+/**
+ * The observer of the Controller that is built under it. Default: none, and nothing is paid.
+ *
+ * @category references
+ * @since 0.1.0
+ */
+export const Observer: Context.Reference<Observer | undefined> = Context.Reference<Observer | undefined>(
+  "setpoint/Controller/Observer",
+  { defaultValue: () => undefined }
+)
+
+const invalid = (registration: string, flaw: Engine.Flaw) =>
+  new RegistrationError({ registration, field: flaw.field, why: flaw.why })
+
+/**
+ * An option of the Controller that cannot work.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class InvalidOptions extends Schema.TaggedError<InvalidOptions>()("Controller/InvalidOptions", {
+  option: Schema.String,
+  why: Schema.String
+}) {
+  override get message(): string {
+    return `controller option ${this.option} ${this.why}`
+  }
+}
+
+const duration = (option: string, input: Duration.Input, least: number) => {
+  const millis = typeof input === "number"
+    ? input
+    : Option.match(Duration.fromInput(input), { onNone: () => Number.NaN, onSome: Duration.toMillis })
+  return millis >= least
+    ? Effect.succeed(millis)
+    : Effect.fail(
+      new InvalidOptions({ option, why: `must be a duration of at least ${least} ms, but is ${String(input)}` })
+    )
+}
+
+const workersOf = (workers: number) =>
+  Number.isSafeInteger(workers) && workers >= 1 ? Effect.succeed(workers) : Effect.fail(
+    new InvalidOptions({ option: "workers", why: `must be a whole number of at least 1, but is ${String(workers)}` })
+  )
+
+/**
+ * Makes a Controller; its Scope ends it (E8).
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(options: Options = {}) {
+  const workers = yield* workersOf(options.workers ?? 4)
+  const drainMillis = yield* duration("drain", options.drain ?? 25_000, 0)
+  const ageAfterMillis = yield* duration("ageAfter", options.ageAfter ?? 10_000, 1)
+  const scope = yield* Effect.scope
+  const now = yield* Engine.monotonicNow
+  const observer = yield* Observer
+  const feeds = Feeds.make<Registrations.EngineRequest>()
+  const watches = yield* WatchManager.make()
+  const context = yield* Effect.context<never>()
+  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
+  const pool = yield* Workers.make({
+    group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
+    host: { feeds, now },
+    observer: observer && {
+      passStarted: observer.passStarted,
+      passEnded: (pass, end) => observer.passEnded(pass, end._tag)
+    },
+    context,
+    report: Telemetry.report((registration) => recorders.get(registration.store)),
+    wanted: workers
+  })
+  const engine: Engine.Engine = {
+    pool,
+    feeds,
+    watches,
+    registrations: new Map(),
+    closing: new Map(),
+    drainMillis,
+    ageAfterMillis,
+    metrics: options.metrics ?? true,
+    now,
+    scope,
+    recorders,
+    companions: { events: options.events ?? true, collector: options.collector ?? true },
+    isClosed: false
+  }
+  yield* Effect.addFinalizer(() => closeAll(engine))
+  const background = yield* Scope.fork(scope) // closed before the workers drain
+  return Controller.of({
+    register: (reconciler, options) => register(engine, reconciler, options),
+    registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(engine, registration)),
+    enqueue: (name, target, reason) =>
+      Effect.flatMap(find(engine, name), (registration) => enqueue(registration, target, reason)),
+    setWorkers: (workers) =>
+      Effect.mapBoth(workersOf(workers), {
+        onSuccess: (workers) => Workers.resize(pool, workers),
+        onFailure: ({ why }) => new RegistrationError({ registration: "", field: "workers", why })
+      }),
+    status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
+    background: (name, work) => runInBackground(background, name, work)
+  })
+})
+
+/**
+ * The Controller with its defaults, or with options.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (options?: Options): Layer.Layer<Controller, InvalidOptions> =>
+  Layer.effect(Controller, make(options))
+
+/**
+ * Registers a reconciler for as long as the Layer lives.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerFor = <R>(
+  reconciler: Reconciler<R>,
+  options?: RegisterOptions
+): Layer.Layer<never, RegistrationError, R | Store | Controller> =>
+  Layer.effectDiscard(Effect.flatMap(Controller, (controller) => controller.register(reconciler, options)))
+
+const closeAll = (engine: Engine.Engine): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    engine.isClosed = true
+    return Effect.forEach(
+      Array.from(engine.registrations.values()),
+      (registration) => Engine.close(engine, registration, engine.drainMillis),
+      { concurrency: "unbounded", discard: true }
+    ).pipe(Effect.andThen(Effect.sync(() => Workers.close(engine.pool))))
+  })
+
+const register = <R>(
+  engine: Engine.Engine,
+  reconciler: Reconciler<R>,
+  options: RegisterOptions = {}
+): Effect.Effect<Registration, RegistrationError, R | Store | Scope.Scope> =>
+  Effect.gen(function*() {
+    const store = yield* Store
+    const drainMillis = options.drain === undefined ? engine.drainMillis : yield* Effect.mapError(
+      duration("drain", options.drain, 0),
+      ({ why }): Engine.Flaw => ({ field: "drain", why })
+    )
+    const registration = yield* Engine.register(engine, store, reconciler, {
+      onDuplicate: options.onDuplicate ?? "swap",
+      drainMillis
+    })
+    return handleOf(engine, registration)
+  }).pipe(Effect.mapError((flaw) => invalid(reconciler.name, flaw)))
+
+const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.Registration, RegistrationError> =>
+  Effect.suspend(() => {
+    const registration = engine.registrations.get(name)
+    if (registration !== undefined) return Effect.succeed(registration)
+    const names = Array.from(engine.registrations.keys(), (name) => `"${name}"`)
+    const why = names.length === 0 ? "nothing is registered" : `is none of those registered: ${names.join(", ")}`
+    return Effect.fail(new RegistrationError({ registration: name, field: "name", why }))
+  })
+
+const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
+  Effect.sync(() => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }))
+
+const handleOf = (engine: Engine.Engine, registration: Registrations.Registration): Registration => ({
+  name: registration.name,
+  synced: Deferred.await(registration.synced),
+  enqueue: (target, reason) => enqueue(registration, target, reason),
+  pause: Effect.sync(() => Engine.setPausedByHand(registration, true)),
+  resume: Effect.sync(() => Engine.setPausedByHand(registration, false)),
+  status: Effect.sync(() => statusOf(registration)),
+  probe: (target) => probe(engine, registration, target)
+})
+
+const statusOf = (registration: Registrations.Registration): RegistrationStatus => {
+  const counts = WorkQueue.countsUnsafe(registration.queue)
+  return {
+    name: registration.name,
+    kind: registration.kind.groupKind,
+    store: registration.store.name,
+    synced: registration.unsynced.size === 0,
+    troubles: Telemetry.troublesOf(registration),
+    paused: registration.isPaused,
+    pausedKeys: registration.pausedKeys.size,
+    ...counts
+  }
+}
+
+const probe = (engine: Engine.Engine, registration: Registrations.Registration, target: Target) =>
+  Effect.map(
+    WorkQueue.probe(
+      registration.queue,
+      Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
+    ),
+    Option.match({
+      onNone: () => undefined,
+      onSome: ({ failures, key, next, place, reasons }): KeyStatus => ({
+        request: key,
+        place: placeNames[place],
+        failures,
+        paused: registration.pausedKeys.has(key),
+        causes: reasons,
+        dueInMillis: next?.inMillis
+      })
+    })
+  ).pipe(Effect.tap(() => Effect.sync(() => forgetProbed(engine, registration, target))))
+
+const forgetProbed = (_engine: Engine.Engine, registration: Registrations.Registration, target: Target): void =>
+  Registrations.forgetIfIdle(
+    Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
+  )
+
+const placeNames = {
+  Ready: "ready",
+  Running: "running",
+  Waiting: "waiting",
+  Held: "held",
+  Idle: "idle"
+} as const
+
+const restart = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
+
+const runInBackground = <E, R>(
+  background: Scope.Scope,
+  name: string,
+  work: Effect.Effect<unknown, E, R>
+): Effect.Effect<void, never, R | Scope.Scope> =>
+  Effect.gen(function*() {
+    const supervised = work.pipe(
+      Effect.sandbox,
+      Effect.tapError((cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause)),
+      Effect.retry(restart),
+      Effect.ignore
+    )
+    const fiber = yield* Effect.forkIn(supervised, background)
+    yield* Effect.addFinalizer(() => Fiber.interrupt(fiber))
+  })

@@ -25,25 +25,54 @@
  * is dropped page by page. {@link changes} keeps what its reader has not taken yet, coalesced to at most two changes a
  * key; keys that came and went unread are dropped.
  *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Schema } from "effect"
+ * import { Informer, Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Note = Kind.make({ group: "example.dev", version: "v1", kind: "Note", fields: { text: Schema.String } })
+ *
+ * const program = Effect.gen(function*() {
+ *   const { driver } = yield* Store.Store
+ *   yield* Store.create(Note, { metadata: { name: "first", labels: { topic: "caches" } }, text: "hello" })
+ *
+ *   const informer = yield* Informer.make(driver, Note.address)
+ *   yield* Informer.awaitSynced(informer)
+ *   assert.equal(Informer.get(informer, { namespace: "default", name: "first" })?.["text"], "hello")
+ *
+ *   const heard: Array<string> = []
+ *   yield* Informer.subscribe(informer, { onChange: ({ entry, type }) => heard.push(`${type} ${entry.name}`) })
+ *   assert.deepEqual(heard, ["Added first"])
+ * })
+ *
+ * Effect.runFork(Effect.scoped(Effect.provide(program, MemoryStore.layer)))
+ * ```
+ *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Random from "effect/Random"
+import type * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Rules from "./internal/informer.ts"
+import * as Buffer from "./internal/informerBuffer.ts"
 import * as Cache from "./internal/informerCache.ts"
 import * as Machine from "./internal/informerMachine.ts"
-import * as Pass from "./Pass.ts"
+import * as Run from "./internal/informerRun.ts"
+import { seriesOf } from "./internal/informerSeries.ts"
+import * as Names from "./internal/names.ts"
+import * as Metrics from "./Metrics.ts"
 import type { Key, Raw } from "./Resource.ts"
-import type { Cursor, Revision } from "./Revision.ts"
+import type { Revision } from "./Revision.ts"
+import * as Selector from "./Selector.ts"
 import type * as StoreDriver from "./StoreDriver.ts"
-import type { StoreError } from "./StoreError.ts"
 
 const TypeId = "~setpoint/Informer"
 
@@ -69,8 +98,8 @@ export interface Options {
   readonly storeName?: string | undefined
   /** Only this namespace. Default: all. */
   readonly namespace?: string | undefined
-  /** Only objects that match: canonical text. Default: all. */
-  readonly selector?: string | undefined
+  /** Only objects that match. Default: all. */
+  readonly selector?: Selector.Selector | string | undefined
   /** Keep metadata alone. Default `false`. */
   readonly metadataOnly?: boolean | undefined
   readonly transform?: Transform | undefined
@@ -191,6 +220,8 @@ export interface Handler {
   readonly onSynced?: (() => void) | undefined
   /** The store is another one than it was; every object follows, via `"newTimeline"`. */
   readonly onNewTimeline?: (() => void) | undefined
+  /** The informer was closed: nothing follows. */
+  readonly onClosed?: (() => void) | undefined
   /** Whether unchanged objects are handed again now and then. Default `false`. */
   readonly redelivery?: boolean | undefined
 }
@@ -204,6 +235,7 @@ export interface Handler {
 export interface Subscription<in out A = never> {
   /** What was hung on the entry by this subscription. */
   readonly get: (entry: Entry) => A | undefined
+  /** Without effect once the subscription is closed. */
   readonly set: (entry: Entry, value: A | undefined) => void
 }
 
@@ -239,8 +271,7 @@ export interface ListOptions {
   readonly name?: string | undefined
   /** Only dependents of this uid. */
   readonly ownerUid?: string | undefined
-  /** Only objects with this label, or with this value of it. */
-  readonly label?: { readonly key: string; readonly value: string } | undefined
+  readonly selector?: Selector.Selector | undefined
   /** Only those that the index of this name gives `value` for. */
   readonly index?: { readonly name: string; readonly value: string } | undefined
   /** In the store's order, the UTF-8 bytes of `namespace/name` (S8). Default `false`: in any order. */
@@ -260,33 +291,28 @@ export interface Informer {
   readonly kind: string
   readonly store: string
   readonly namespace: string | undefined
+  /** Canonical text; `undefined` for all objects. */
   readonly selector: string | undefined
   /** Whether it holds whole objects: neither metadata alone nor transformed ones. */
   readonly full: boolean
   /** What the informer works with. Written by this module only. */
-  readonly work: Work
+  readonly work: Run.Work
 }
 
-/** What an informer works with. */
-interface Work {
-  readonly driver: StoreDriver.Service
-  readonly settings: Settings
-  readonly state: Rules.State
-  /** Opens when the first list was told. */
-  readonly synced: Latch.Latch
-  readonly indexes: ReadonlyMap<string, Cache.Values>
-  lastSignMillis: number
-  relistAtMillis: number
-}
-
-interface Settings {
-  readonly metadataOnly: boolean
-  readonly pageSize: number
-  readonly bufferSize: number
-  readonly redeliveryMillis: number
-  readonly relistMillis: number
-  readonly idleMillis: number
-  readonly syncMillis: number
+/**
+ * Leaves `managedFields` out, which are often a third of an object and seldom read. Reads that need whole objects then
+ * go to the store.
+ *
+ * @category transforms
+ * @since 0.1.0
+ */
+export const withoutManagedFields: Transform = {
+  name: "withoutManagedFields",
+  f: (object) => {
+    if (object.metadata.managedFields === undefined) return object
+    const { managedFields: _managedFields, ...metadata } = object.metadata
+    return { ...object, metadata }
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -316,10 +342,13 @@ export const make: (
  * @internal
  */
 export const start = (self: Informer): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.asVoid(Effect.acquireRelease(
-    Effect.forkScoped(run(self), { startImmediately: true }),
-    () => Effect.map(now, (millis) => Rules.close(self.work.state, millis))
-  ))
+  Effect.andThen(
+    Metrics.register(seriesOf(self.store, self.full, self.work)),
+    Effect.asVoid(Effect.acquireRelease(
+      Effect.forkScoped(Run.run(self.work), { startImmediately: true }),
+      () => Effect.map(Run.now, (millis) => Rules.close(self.work.state, millis))
+    ))
+  )
 
 /**
  * An informer that does not run yet: synchronous, so that who shares informers can make and note one in one step.
@@ -352,11 +381,14 @@ export const prepare = (
     refuse("backoff", "must be finite, else a failure is never retried")
   }
   if (cap < base) refuse("backoff.cap", "must not be below backoff.base")
-  if (options.namespace !== undefined && at.scope === "Cluster") {
-    refuse("namespace", `cannot be given: ${at.kind} is a cluster kind`)
+  if (options.namespace !== undefined) {
+    const flaw = at.scope === "Cluster"
+      ? `cannot be given: ${at.kind} is a cluster kind`
+      : Names.checkLabel(options.namespace)
+    if (flaw !== undefined) refuse("namespace", flaw)
   }
   if (options.transform?.name === "") refuse("transform.name", "must not be empty: informers are shared by it")
-  const settings: Settings = {
+  const settings: Run.Settings = {
     metadataOnly: options.metadataOnly ?? false,
     pageSize: count("pageSize", options.pageSize, 500),
     bufferSize: count("bufferSize", options.bufferSize, 1024),
@@ -371,6 +403,8 @@ export const prepare = (
     backoffCapMillis: cap,
     resetAfterMillis: duration("backoff.reset", options.backoff?.reset, 120_000, 0)
   }
+  const selector = selectorText(options.selector)
+  if (Result.isFailure(selector)) flaws.push(selector.failure)
   const flaw = flaws[0]
   if (flaw !== undefined) return Result.fail(flaw)
   const state = Rules.make(Machine.make(policy), {
@@ -383,15 +417,15 @@ export const prepare = (
     indexes.set(name, values)
     Cache.useIndex(state.cache, `index:${name}`, values)
   }
+  const kind = at.group === "" ? at.kind : `${at.kind}.${at.group}`
+  const where = { at, kind, namespace: options.namespace, selector: Result.getOrUndefined(selector) }
   return Result.succeed({
     [TypeId]: TypeId,
-    at,
-    kind: at.group === "" ? at.kind : `${at.kind}.${at.group}`,
+    ...where,
     store: options.storeName ?? "default",
-    namespace: options.namespace,
-    selector: options.selector,
     full: !settings.metadataOnly && options.transform === undefined,
     work: {
+      ...where,
       driver,
       settings,
       state,
@@ -400,6 +434,21 @@ export const prepare = (
       lastSignMillis: 0,
       relistAtMillis: Infinity
     }
+  })
+}
+
+/**
+ * The canonical text of a selector, `undefined` where it selects everything.
+ *
+ * @internal
+ */
+export const selectorText = (
+  selector: Selector.Selector | string | undefined
+): Result.Result<string | undefined, InvalidOptions> => {
+  const parsed = typeof selector === "string" ? Selector.parse(selector) : Result.succeed(selector)
+  return Result.mapBoth(parsed, {
+    onSuccess: (_) => _ === undefined || _.text === "" ? undefined : _.text,
+    onFailure: (error) => new InvalidOptions({ option: "selector", why: error.message })
   })
 }
 
@@ -461,7 +510,8 @@ export const list = (self: Informer, options: ListOptions = {}): ReadonlyArray<R
     if (raw === undefined) continue
     if (options.namespace !== undefined && entry.namespace !== options.namespace) continue
     if (options.name !== undefined && entry.name !== options.name) continue
-    if (options.label !== undefined && raw.metadata.labels?.[options.label.key] !== options.label.value) continue
+    if (options.selector !== undefined && !Selector.matches(options.selector, raw.metadata.labels)) continue
+    if (options.ownerUid !== undefined && !ownerUids(raw).includes(options.ownerUid)) continue
     found.push(entry)
   }
   if (options.sorted === true) found.sort(Cache.inStoreOrder)
@@ -472,7 +522,7 @@ export const list = (self: Informer, options: ListOptions = {}): ReadonlyArray<R
 
 const candidates = (self: Informer, options: ListOptions): Iterable<Cache.Entry> => {
   const { cache } = self.work.state
-  const { index, label, name, namespace, ownerUid } = options
+  const { index, name, namespace, ownerUid, selector } = options
   if (index !== undefined) {
     const values = self.work.indexes.get(index.name)
     return values === undefined ? [] : Cache.indexed(cache, `index:${index.name}`, values, index.value)
@@ -482,7 +532,11 @@ const candidates = (self: Informer, options: ListOptions): Iterable<Cache.Entry>
     const entry = Cache.find(cache, namespace, name)
     return entry === undefined ? [] : [entry]
   }
-  if (label !== undefined) return Cache.indexed(cache, `label:${label.key}`, labelValues(label.key), label.value)
+  const label = selector?.requirements.find(({ operator, values }) => operator === "In" && values.length === 1)
+  const value = label?.values[0]
+  if (label !== undefined && value !== undefined) {
+    return Cache.indexed(cache, `label:${label.key}`, labelValues(label.key), value)
+  }
   return Cache.entries(cache, namespace)
 }
 
@@ -526,7 +580,7 @@ export const covers = (
     readonly namespace?: string | undefined
     readonly selector?: string | undefined
     readonly full?: boolean | undefined
-  }
+  } = {}
 ): boolean =>
   (self.full || read.full === false) &&
   (self.namespace === undefined || self.namespace === read.namespace) &&
@@ -558,13 +612,21 @@ export const awaitSynced = (self: Informer): Effect.Effect<void, SyncTimeout> =>
 }
 
 /**
+ * Why there is no live watch over a whole cache, in one sentence; `undefined` where there is one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const why = (self: Informer): string | undefined => Machine.why(self.work.state.machine)
+
+/**
  * How the informer is, and why it is not well.
  *
  * @category health
  * @since 0.1.0
  */
 export const health = (self: Informer): Effect.Effect<Health> =>
-  Effect.map(now, (millis) => {
+  Effect.map(Run.now, (millis) => {
     const { state } = self.work
     const { machine } = state
     return {
@@ -602,269 +664,60 @@ export const subscribe = <A = never>(
     const { state } = self.work
     const subscription = yield* Effect.acquireRelease(
       Effect.sync(() => Rules.subscribe(state, handler)),
-      (subscription) => Effect.sync(() => Rules.unsubscribe(state, subscription))
+      (subscription) => unsubscribe(state, subscription)
     )
     if (subscription.told !== undefined) {
-      yield* sliced(Cache.entries(state.cache), (entry) => Rules.replay(state, subscription, entry))
+      yield* Run.sliced(Cache.entries(state.cache), (entry) => Rules.replay(state, subscription, entry))
       Rules.replayed(subscription)
     }
-    yield* logDefects(self)
+    yield* Run.logDefects(self.work)
     const { index } = subscription
     return {
       get: (entry) => Cache.slot(entry as Cache.Entry, index) as A | undefined, // what `set` of this slot put there
-      set: (entry, value) => Cache.setSlot(entry as Cache.Entry, index, value)
+      set: (entry, value) => {
+        if (subscription.active) Cache.setSlot(entry as Cache.Entry, index, value)
+      }
     }
   })
 
-// ---------------------------------------------------------------------------------------------------------------------
-// running
-// ---------------------------------------------------------------------------------------------------------------------
-
-/** Monotonic milliseconds. */
-const now: Effect.Effect<number> = Effect.map(Clock.Clock, (clock) => millisOf(clock))
-
-const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-
-/** Objects between two pauses: about a millisecond. */
-const sliceSize = 1000
-
-/** Does something for each, and lets others run now and then. */
-const sliced = Effect.fnUntraced(function*<A>(items: Iterable<A>, f: (item: A) => void) {
-  let count = 0
-  for (const item of items) {
-    f(item)
-    if (++count % sliceSize === 0) yield* Effect.yieldNow
-  }
+const unsubscribe = Effect.fnUntraced(function*(state: Rules.State, subscription: Rules.Subscription) {
+  Rules.unsubscribe(state, subscription)
+  yield* Run.sliced(Cache.entries(state.cache), (entry) => Cache.setSlot(entry, subscription.index, undefined))
+  Rules.slotIsCleared(state, subscription)
 })
 
-/** Lists, watches and waits until interrupted. Outside of any pass, whoever started it. */
-const run = (self: Informer): Effect.Effect<never> =>
-  Effect.raceFirst(keepInStep(self), redeliverForEver(self)).pipe(
-    Effect.provideService(Pass.Current, undefined),
-    Effect.provideService(Pass.Caller, `informer/${self.kind}`)
-  )
-
-const keepInStep = Effect.fnUntraced(function*(self: Informer) {
-  const { machine } = self.work.state
-  Machine.start(machine, yield* now)
-  while (true) {
-    const { place } = machine
-    if (place._tag === "Listing") yield* attempt(self, listAll(self, place.paged))
-    else if (place._tag === "Watching") yield* attempt(self, watch(self, place.from))
-    else if (place._tag === "BackingOff") {
-      yield* Effect.sleep(place.delayMillis)
-      Machine.goOn(machine, yield* now)
-    } else return yield* Effect.never
-  }
-})
-
-/** A list or a watch that ends in whatever way: the machine decides what follows. */
-const attempt = (self: Informer, work: Effect.Effect<void, StoreError | Machine.Failure>): Effect.Effect<void> =>
-  work.pipe(
-    Effect.catch((error) => failed(self, error._tag === "StoreError" ? ofStore(error) : error)),
-    Effect.catchDefect((defect) => failed(self, { _tag: "Defect", message: `defect: ${String(defect)}` }))
-  )
-
-const ofStore = (error: StoreError): Machine.Failure => ({
-  _tag: "Store",
-  reason: error.reason,
-  message: error.message
-})
-
-const failed = Effect.fnUntraced(function*(self: Informer, failure: Machine.Failure) {
-  const { state } = self.work
-  const { counters, machine } = state
-  const random = yield* Random.next
-  state.staged = undefined
-  state.early.length = 0
-  state.wentBack = false
-  counters.failures++
-  if (failure._tag === "Store" && failure.reason._tag === "Expired") counters.expired++
-  if (failure._tag === "Store" && failure.reason._tag === "Lagged") counters.lagged++
-  Machine.failed(machine, failure, yield* now, random)
-  const text = `informer ${self.kind}: ${failure.message}`
-  // The first of a row is news; an outage is not told at each attempt.
-  yield* machine.place._tag === "BackingOff" && machine.failures === 1 ? Effect.logWarning(text) : Effect.logDebug(text)
-})
-
-const listAll = Effect.fnUntraced(function*(self: Informer, paged: boolean) {
-  const { driver, settings, state } = self.work
-  const staged = Cache.stage(state.cache)
-  let first: StoreDriver.Page | undefined
-  let page: string | undefined
-  do {
-    const got: StoreDriver.Page = yield* driver.list(self.at, {
-      consistency: "mostRecent",
-      metadataOnly: settings.metadataOnly,
-      namespace: self.namespace,
-      selector: self.selector,
-      limit: paged ? settings.pageSize : undefined,
-      page
-    })
-    yield* sliced(got.items, (raw) => Rules.stageObject(state, staged, raw))
-    first ??= got // pages that are no snapshot: a watch from the first misses nothing
-    page = got.next
-    if (page !== undefined) yield* Effect.yieldNow
-  } while (page !== undefined)
-  yield* takeOver(self, staged, first.revision, first.cursor)
-})
-
-/** Not to be interrupted: handlers would miss what the cache has. It ends when the informer is closed. */
-const takeOver = (self: Informer, staged: Cache.Staged, revision: Revision, cursor: Cursor) =>
-  Effect.uninterruptible(Effect.gen(function*() {
-    const { state } = self.work
-    const verdict = Machine.judgeList(state.machine, revision)
-    if (verdict === "refuse") {
-      return yield* Effect.fail<Machine.Failure>({
-        _tag: "WentBack",
-        message: `a most-recent list is at ${revision}, below ${state.machine.revision} that was seen before`
-      })
-    }
-    yield* sliced(Cache.entries(state.cache), (entry) => Cache.stageGone(staged, entry))
-    const list = { revision, cursor, newTimeline: verdict === "newTimeline", now: yield* now }
-    yield* sliced(Rules.takeOver(state, staged, list), () => {})
-    const clock = yield* Clock.Clock
-    self.work.lastSignMillis = millisOf(clock)
-    self.work.relistAtMillis = self.work.lastSignMillis + jittered(self.work.settings.relistMillis, yield* Random.next)
-    self.work.synced.openUnsafe()
-    yield* settle(self)
-  }))
-
-/** ±10 %. */
-const jittered = (millis: number, random: number): number => millis * (0.9 + 0.2 * random)
-
-const watch = (
+/**
+ * Every change, for readers that take their time: first what is cached, as `Added`, then live. What was not taken yet is
+ * coalesced: changes of one life of an object are one change, never across a uid, and a life that came and went
+ * meanwhile is left out. The stream ends when the informer is closed.
+ *
+ * @category subscribing
+ * @since 0.1.0
+ */
+export const changes = (
   self: Informer,
-  from: "current" | Cursor
-): Effect.Effect<void, StoreError | Machine.Failure> =>
-  Effect.flatMap(Clock.Clock, (clock) => {
-    const { driver, settings, state } = self.work
-    state.staged = from === "current" ? Cache.stage(state.cache) : undefined
-    state.early.length = 0
-    if (from !== "current" && state.counters.events + state.counters.bookmarks > 0) state.counters.reconnects++
-    self.work.lastSignMillis = millisOf(clock)
-    const events = driver.watch(self.at, {
-      from,
-      namespace: self.namespace,
-      selector: self.selector,
-      metadataOnly: settings.metadataOnly,
-      bufferSize: settings.bufferSize
+  options?: {
+    /** Whether unchanged objects come again now and then. Default `false`. */
+    readonly redelivery?: boolean | undefined
+  }
+): Stream.Stream<Change> =>
+  Stream.scoped(Stream.fromPull(Effect.gen(function*() {
+    const buffer = Buffer.make()
+    const news = Latch.makeUnsafe(false)
+    yield* subscribe(self, {
+      onChange: (change) => {
+        Buffer.add(buffer, change)
+        news.openUnsafe()
+      },
+      onClosed: () => news.openUnsafe(),
+      redelivery: options?.redelivery
     })
-    const live = Effect.andThen(
-      Stream.runForEachArray(events, (frames) => take(self, clock, frames)),
-      Effect.fail<Machine.Failure>({ _tag: "Ended", message: "the watch ended without an error" })
-    )
-    return live.pipe(
-      settings.idleMillis === Infinity ? (_) => _ : Effect.raceFirst(untilSilent(self, clock)),
-      settings.relistMillis === Infinity ? (_) => _ : Effect.raceFirst(untilRelist(self, clock))
-    )
-  })
-
-const untilSilent = Effect.fnUntraced(function*(self: Informer, clock: Clock.Clock) {
-  const { settings } = self.work
-  while (true) {
-    const left = self.work.lastSignMillis + settings.idleMillis - millisOf(clock)
-    if (left <= 0) {
-      return yield* Effect.fail<Machine.Failure>({
-        _tag: "Silent",
-        message: `the watch brought nothing for ${settings.idleMillis} ms`
-      })
-    }
-    yield* Effect.sleep(left)
-  }
-})
-
-const untilRelist = Effect.fnUntraced(function*(self: Informer, clock: Clock.Clock) {
-  while (true) {
-    const left = self.work.relistAtMillis - millisOf(clock)
-    if (left <= 0) return Machine.relist(self.work.state.machine, millisOf(clock))
-    yield* Effect.sleep(Math.min(left, self.work.settings.relistMillis))
-  }
-})
-
-type Frames = ReadonlyArray<ReadonlyArray<StoreDriver.WatchEvent>>
-
-/** The hot path: what came is applied at once, with no fiber, timer or look at the clock an event. */
-const take = (
-  self: Informer,
-  clock: Clock.Clock,
-  frames: Frames
-): Effect.Effect<void, StoreError | Machine.Failure> => {
-  const { state } = self.work
-  self.work.lastSignMillis = millisOf(clock)
-  Machine.isAlive(state.machine, self.work.lastSignMillis)
-  let count = 0
-  for (const frame of frames) count += frame.length
-  if (state.staged !== undefined || count > sliceSize) return takeSliced(self, frames)
-  for (const frame of frames) for (const event of frame) Rules.applyEvent(state, event)
-  return settle(self)
-}
-
-const takeSliced = Effect.fnUntraced(function*(self: Informer, frames: Frames) {
-  const { state } = self.work
-  let count = 0
-  for (const frame of frames) {
-    for (const event of frame) {
-      const { staged } = state
-      if (event._tag === "InitialDone" && staged !== undefined) {
-        yield* takeOver(self, staged, event.revision, event.cursor)
-        for (const early of state.early.splice(0)) Rules.applyEvent(state, early)
-      } else Rules.applyEvent(state, event)
-      if (++count % sliceSize === 0) yield* Effect.yieldNow
-    }
-  }
-  yield* settle(self)
-})
-
-/** After a batch: tell how far the cache is, log what died, and give up a watch that went back. */
-const settle = (self: Informer): Effect.Effect<void, Machine.Failure> => {
-  const { state } = self.work
-  Rules.tellRevision(state)
-  if (state.wentBack) {
-    return Effect.fail<Machine.Failure>({
-      _tag: "WentBack",
-      message: `the watch brought an event from before ${state.machine.revision}`
+    const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Change>> = Effect.suspend(() => {
+      const taken = Buffer.takeAll(buffer)
+      if (Arr.isReadonlyArrayNonEmpty(taken)) return Effect.succeed(taken)
+      if (self.work.state.machine.place._tag === "Closed") return Cause.done()
+      news.closeUnsafe()
+      return Effect.andThen(news.await, pull)
     })
-  }
-  return state.defects.length === 0 ? Effect.void : logDefects(self)
-}
-
-const logDefects = (self: Informer): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    Effect.forEach(
-      self.work.state.defects.splice(0),
-      ({ defect, what }) => Effect.logWarning(`informer ${self.kind}: ${what}`, defect),
-      { discard: true }
-    )
-  )
-
-/** At most this many waits a period; more objects than waits are handed out in small groups. */
-const redeliverySteps = 1000
-
-/** Goes through the cache once a period. */
-const redeliverForEver = Effect.fnUntraced(function*(self: Informer) {
-  const { settings, state } = self.work
-  const { redeliveryMillis } = settings
-  if (redeliveryMillis === Infinity) return yield* Effect.never
-  while (true) {
-    const size = Rules.wantsRedelivery(state) ? state.cache.content.size : 0
-    if (size === 0) yield* Effect.sleep(redeliveryMillis / redeliverySteps)
-    else yield* redeliverOnce(self, size, (yield* now) + jittered(redeliveryMillis, yield* Random.next))
-  }
-})
-
-/** What a relist takes out on the way is skipped, what it brings was told by it. */
-const redeliverOnce = Effect.fnUntraced(function*(self: Informer, size: number, endsAt: number) {
-  const { state } = self.work
-  const entries = Cache.entries(state.cache)[Symbol.iterator]()
-  for (let left = size, step = Math.min(size, redeliverySteps); step > 0; step--) {
-    yield* Effect.sleep(Math.max(0, (endsAt - (yield* now)) / step))
-    while (state.delivering) yield* Effect.yieldNow // a list is told first
-    for (let group = Math.ceil(left / step); group > 0; group--, left--) {
-      const next = entries.next()
-      if (next.done === true) return
-      Rules.redeliver(state, next.value)
-    }
-    yield* logDefects(self)
-  }
-})
+    return pull
+  })))

@@ -14,8 +14,10 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type * as SchemaTransformation from "effect/SchemaTransformation"
 import type * as Types from "effect/Types"
+import { isObject } from "./internal/json.ts"
+import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
-import type { Any, Metadata, MetadataInput, Raw } from "./Resource.ts"
+import type { Any, Json, Metadata, MetadataInput, Raw } from "./Resource.ts"
 import { DecodeError, type Field, Invalid } from "./StoreError.ts"
 
 const TypeId = "~setpoint/Kind"
@@ -50,6 +52,8 @@ export interface AnyKind {
   readonly fields: ReadonlyArray<string>
   /** Whether status is declared: `create` and `update` then leave it alone. */
   readonly hasStatus: boolean
+  /** Fields of status by name, where its Schema is a Struct: the engine echoes into those of its own that are declared. */
+  readonly statusFields: ReadonlyArray<string>
   /**
    * Whether a stored object that decodes *is* the typed object: the Schema has no transformation and no default, so
    * nothing is copied and unknown fields stay.
@@ -195,7 +199,7 @@ export const make = <
   Fields extends FieldSchemas = {}
 >(options: Options<Name, Spec, Status, Fields>): Kind<Of<Name, Spec, Status, Fields>> => {
   const codec = fieldsCodec(options)
-  return fromCodecs(addressOf(options), options, codec, codec)
+  return fromCodecs(addressOf(options), options, declaredFields(options), statusFieldsOf(options.status), codec, codec)
 }
 
 /**
@@ -262,12 +266,83 @@ export const served = <
     unknown
   >
   const codec: PureCodec = stored.codec.pipe(Schema.decodeTo(Schema.toType(wire), conversion))
-  return fromCodecs(
-    stored.address,
-    { ...options, kind: stored.address.kind, group: stored.address.group },
-    wire,
-    codec
-  )
+  return fromCodecs(stored.address, options, declaredFields(options), statusFieldsOf(options.status), wire, codec)
+}
+
+/**
+ * What {@link fromJsonSchema} takes: a kind as data, as a CustomResourceDefinition has it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface JsonSchemaOptions {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  /** Default: derived from `kind`. */
+  readonly plural?: string | undefined
+  /** Default `"Namespaced"`. */
+  readonly scope?: "Namespaced" | "Cluster" | undefined
+  /** JSON Schema (2020-12) or OpenAPI v3 schema of the whole object; its `properties` are the declared fields. */
+  readonly schema: Json
+  /** Whether status is written apart. Default: whether the schema has a property `status`. */
+  readonly hasStatus?: boolean | undefined
+}
+
+/**
+ * A kind from data, for kinds that are not known when the program is compiled. Its objects are plain JSON; defaults of the
+ * schema are stored at write, fields that it does not know stay.
+ *
+ * Fails with {@link InvalidKind} where a name breaks a rule or the document is no schema: `field` is the path in it.
+ *
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Effect.fromResult(Kind.fromJsonSchema({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Widget",
+ *   schema: {
+ *     type: "object",
+ *     properties: { spec: { type: "object", properties: { size: { type: "integer", default: 1 } } } }
+ *   }
+ * }))
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const fromJsonSchema = (options: JsonSchemaOptions): Result.Result<Kind<Raw>, InvalidKind> => {
+  const codec = jsonSchema.fromJsonSchema(options.schema)
+  if (Result.isFailure(codec)) {
+    const { path, reason } = codec.failure
+    return Result.fail(new InvalidKind({ kind: options.kind, field: `schema${path}`, why: reason }))
+  }
+  const properties = propertiesOf(options.schema).filter((name) => !objectFields.has(name))
+  const hasStatus = options.hasStatus ?? properties.includes("status")
+  return Result.try({
+    try: () => {
+      const address = addressOf({ ...options, fields: {} })
+      const statusFields = hasStatus ? propertiesOf(propertyOf(options.schema, "status")) : undefined
+      return fromCodecs<Raw>(address, options, properties, statusFields, codec.success, codec.success)
+    },
+    catch: (error) =>
+      error instanceof InvalidKind ? error : new InvalidKind({ kind: options.kind, field: "", why: String(error) })
+  })
+}
+
+const objectFields = new Set(["apiVersion", "kind", "metadata"])
+
+const propertiesOf = (schema: Json | undefined): ReadonlyArray<string> => {
+  const properties = isObject(schema) ? schema["properties"] : undefined
+  return isObject(properties) ? Object.keys(properties) : []
+}
+
+const propertyOf = (schema: Json, name: string): Json | undefined => {
+  const properties = isObject(schema) ? schema["properties"] : undefined
+  return isObject(properties) ? properties[name] : undefined
 }
 
 const addressOf = (options: Options<string, unknown, unknown, FieldSchemas>): Address => {
@@ -332,29 +407,35 @@ const pathText = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey 
 export const fieldsOf = (error: Schema.SchemaError): ReadonlyArray<Field> =>
   formatIssue(error.issue).issues.map((issue) => ({ path: pathText(issue.path), why: issue.message }))
 
-/** What decoding and encoding need of a declaration. */
-interface Declaration {
-  readonly group: string
-  readonly version: string
-  readonly kind: string
+/** `undefined`: no status is declared. */
+const statusFieldsOf = (status: unknown): ReadonlyArray<string> | undefined => {
+  if (status === undefined) return undefined
+  const hasFields = (typeof status === "object" || typeof status === "function") && status !== null &&
+    "fields" in status
+  const fields = hasFields ? status.fields : undefined
+  return typeof fields === "object" && fields !== null ? Object.keys(fields) : []
+}
+
+const declaredFields = (options: {
   readonly spec?: unknown
   readonly status?: unknown
   readonly fields?: FieldSchemas | undefined
-}
+}): ReadonlyArray<string> => [
+  ...Object.keys(options.fields ?? {}),
+  ...(options.spec === undefined ? [] : ["spec"]),
+  ...(options.status === undefined ? [] : ["status"])
+]
 
 const fromCodecs = <A extends Any>(
   address: Address,
-  declared: Declaration,
+  declared: { readonly version: string },
+  fields: ReadonlyArray<string>,
+  statusFields: ReadonlyArray<string> | undefined,
   wire: Schema.Codec<unknown, unknown>,
   codec: Schema.Codec<unknown, unknown>
 ): Kind<A> => {
   const apiVersion = address.group === "" ? declared.version : `${address.group}/${declared.version}`
   const storedApiVersion = address.group === "" ? address.version : `${address.group}/${address.version}`
-  const fields = [
-    ...Object.keys(declared.fields ?? {}),
-    ...(declared.spec === undefined ? [] : ["spec"]),
-    ...(declared.status === undefined ? [] : ["status"])
-  ]
   const plain = codec === wire && Schema.toEncoded(codec).ast === codec.ast
   const all = { errors: "all" } as const
   const decodeFields = Schema.decodeUnknownResult(codec, all)
@@ -366,7 +447,8 @@ const fromCodecs = <A extends Any>(
     apiVersion,
     groupKind: address.group === "" ? address.kind : `${address.kind}.${address.group}`,
     fields,
-    hasStatus: declared.status !== undefined,
+    hasStatus: statusFields !== undefined,
+    statusFields: statusFields ?? [],
     plain,
     codec,
     decode: (raw) => {

@@ -20,6 +20,7 @@ import * as Pull from "effect/Pull"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { millisOf } from "./internal/millis.ts"
 
 /**
  * An option has a value that cannot work.
@@ -67,12 +68,6 @@ const check = (
   actual: unknown
 ): Effect.Effect<void, InvalidOptions> =>
   holds ? Effect.void : Effect.fail(new InvalidOptions({ field, expected, actual: String(actual) }))
-
-/** A duration's milliseconds; a number is milliseconds already. NaN, where the text is no duration. */
-const millisOf = (input: Duration.Input): number =>
-  typeof input === "number"
-    ? input
-    : Option.match(Duration.fromInput(input), { onNone: () => Number.NaN, onSome: Duration.toMillis })
 
 const isPositive = (millis: number): boolean => Number.isFinite(millis) && millis > 0
 
@@ -302,8 +297,8 @@ export const fromSchedule = Effect.fnUntraced(function*<Output, Input, Error, R>
  * const program = Effect.gen(function*() {
  *   const policy = yield* RateLimiter.exponential({ base: "1 second", cap: "1 minute", jitter: false })
  *   const limiter = yield* RateLimiter.make<string>(policy)
- *   yield* limiter.when("blue") // Option.some(1 second)
- *   yield* limiter.when("blue") // Option.some(2 seconds)
+ *   yield* limiter.when("blue", "timed out") // Option.some(1 second)
+ *   yield* limiter.when("blue", "timed out") // Option.some(2 seconds)
  *   yield* limiter.forget("blue")
  *   return yield* limiter.failures("blue") // 0
  * })

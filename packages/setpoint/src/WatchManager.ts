@@ -10,6 +10,25 @@
  *
  * **Memory** One informer an identity; nothing is kept of one that stopped.
  *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store, WatchManager } from "setpoint"
+ *
+ * const Note = Kind.make({ group: "example.dev", version: "v1", kind: "Note", fields: { text: Schema.String } })
+ *
+ * const program = Effect.gen(function*() {
+ *   const store = yield* Store.Store
+ *   const manager = yield* WatchManager.make()
+ *   const one = yield* WatchManager.acquire(manager, store, Note.address)
+ *   const two = yield* WatchManager.acquire(manager, store, Note.address)
+ *   assert.equal(one, two)
+ * })
+ *
+ * Effect.runFork(Effect.scoped(Effect.provide(program, MemoryStore.layer)))
+ * ```
+ *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
@@ -122,12 +141,13 @@ const identityOf = (
   self: WatchManager,
   source: Source,
   at: StoreDriver.KindAddress,
-  options: Informer.Options
+  options: Informer.Options,
+  selector: string | undefined
 ): string => {
   const known = self.drivers.get(source.driver)
   const driver = known ?? ++self.driverCount
   if (known === undefined) self.drivers.set(source.driver, driver)
-  const { metadataOnly = false, namespace, selector, transform } = options
+  const { metadataOnly = false, namespace, transform } = options
   return JSON.stringify([
     source.name,
     driver,
@@ -147,7 +167,9 @@ const own = (
   at: StoreDriver.KindAddress,
   options: Informer.Options
 ): Effect.Effect<Shared, Informer.InvalidOptions> => {
-  const identity = identityOf(self, source, at, options)
+  const selector = Informer.selectorText(options.selector)
+  if (Result.isFailure(selector)) return Effect.fail(selector.failure)
+  const identity = identityOf(self, source, at, options, selector.success)
   const known = self.shared.get(identity)
   if (known !== undefined) {
     known.owners++

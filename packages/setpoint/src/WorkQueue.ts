@@ -70,6 +70,7 @@ import type * as Tracer from "effect/Tracer"
 import * as FairPool from "./internal/fairPool.ts"
 import * as Histogram from "./internal/histogram.ts"
 import * as Line from "./internal/line.ts"
+import { millisOf } from "./internal/millis.ts"
 import * as Rules from "./internal/workQueue.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 
@@ -241,7 +242,7 @@ export const closeGroup = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> 
  * Stops the queue from giving keys, or lets it go on. Keys are added, dedupe and wait as ever.
  *
  * @since 0.1.0
- * @category settings
+ * @category configuration
  */
 export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boolean): void => {
   if (self.isPaused === isPaused) return
@@ -249,6 +250,63 @@ export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boo
   const state = stateOf(self)
   settle(self, state, Rules.depth(state))
 }
+
+/**
+ * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Debounce {
+  readonly window: Duration.Input
+  readonly maxWait?: Duration.Input | undefined
+}
+
+/**
+ * Debounces direct adds from now on, or no more; a window that is open ends as it was to end.
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const setDebounce = <K, R, E>(
+  self: WorkQueue<K, R, E>,
+  debounce: Debounce | undefined
+): Effect.Effect<void, RateLimiter.InvalidOptions> =>
+  Effect.map(debounceOf(debounce), (millis) => {
+    stateOf(self).settings.debounce = millis
+  })
+
+/**
+ * How many keys are in each place, and how many remember failures. Costs a walk over the live keys.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
+  readonly ready: number
+  readonly running: number
+  readonly waiting: number
+  readonly held: number
+  readonly failing: number
+} => {
+  const state = stateOf(self)
+  const counts = { ready: Rules.depth(state), running: state.running.length, waiting: 0, held: 0, failing: 0 }
+  for (const { memory, place } of Rules.entries(state)) {
+    if (memory !== undefined && memory.failures > 0) counts.failing++
+    if (place === "Waiting") counts.waiting++
+    else if (place === "Held") counts.held++
+  }
+  return counts
+}
+
+/**
+ * Every live key: ready, running, waiting, held, or only remembered for its failures.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const keysUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): ReadonlyArray<K> =>
+  Rules.entries(stateOf(self)).map(({ key }) => key)
 
 /**
  * The options of {@link make}.
@@ -263,7 +321,7 @@ export interface Options<K, R = string, E = unknown> {
   readonly group?: Group<K, R, E> | undefined
   /** How many keys it gives in a turn, a whole number from 1. Default 1. */
   readonly weight?: number | undefined
-  /** How many of its keys may run at once, from 1. Default: no bound. */
+  /** How many of its keys may run at once; 0: none until {@link setConcurrency} says more. Default: no bound. */
   readonly concurrency?: number | undefined
   /** The delays of {@link fail}. Default `RateLimiter.standard`: 5 millis doubling to 5 minutes. */
   readonly retry?: RateLimiter.Policy<E> | undefined
@@ -279,10 +337,7 @@ export interface Options<K, R = string, E = unknown> {
    * Direct adds wait until none came for `window`, but not longer than `maxWait` after the first (default five windows).
    * Default: no debounce.
    */
-  readonly debounce?: {
-    readonly window: Duration.Input
-    readonly maxWait?: Duration.Input | undefined
-  } | undefined
+  readonly debounce?: Debounce | undefined
   /** Whether durations are counted into histograms. Default true. */
   readonly metrics?: boolean | undefined
   /** Where entries are kept. Default: a `Map` by key. */
@@ -309,8 +364,8 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
     drained: yield* Deferred.make<boolean>(),
     isAlone: options.group === undefined,
     isPaused: false,
-    weight: yield* atLeastOne("weight", options.weight ?? 1),
-    concurrency: yield* atLeastOne("concurrency", options.concurrency ?? Infinity),
+    weight: yield* wholeFrom(1, "weight", options.weight ?? 1),
+    concurrency: yield* wholeFrom(0, "concurrency", options.concurrency ?? Infinity),
     turn: 0,
     line: undefined,
     previous: undefined,
@@ -323,37 +378,37 @@ const newQueue = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>)
 
 const settingsOf = Effect.fnUntraced(function*<K, R, E>(options: Options<K, R, E>) {
   const random = yield* Random.Random
-  const windowMillis = options.debounce && (yield* positiveMillis("debounce.window", options.debounce.window))
-  const maxWait = options.debounce?.maxWait
   const settings: Rules.Settings<K, R, E> = {
     slot: options.slot ?? Rules.mapSlot(),
     retry: options.retry ?? RateLimiter.standard,
     requeue: options.requeue ?? RateLimiter.standard,
     random: () => random.nextDoubleUnsafe(),
     ageAfterMillis: yield* positiveMillis("ageAfter", options.ageAfter ?? 10_000),
-    maxReasons: yield* atLeastOne("maxReasons", options.maxReasons ?? 8),
+    maxReasons: yield* wholeFrom(1, "maxReasons", options.maxReasons ?? 8),
     sameReason: options.sameReason ?? Object.is,
-    debounce: windowMillis === undefined ? undefined : {
-      windowMillis,
-      maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
-    },
+    debounce: yield* debounceOf(options.debounce),
     metrics: options.metrics ?? true
   }
   return settings
 })
 
+const debounceOf = Effect.fnUntraced(function*(debounce: Debounce | undefined) {
+  if (debounce === undefined) return undefined
+  const windowMillis = yield* positiveMillis("debounce.window", debounce.window)
+  const { maxWait } = debounce
+  return {
+    windowMillis,
+    maxWaitMillis: maxWait === undefined ? 5 * windowMillis : yield* positiveMillis("debounce.maxWait", maxWait)
+  }
+})
+
 const invalid = (field: string, expected: string, actual: unknown) =>
   Effect.fail(new RateLimiter.InvalidOptions({ field: `WorkQueue.${field}`, expected, actual: String(actual) }))
 
-const atLeastOne = (field: string, value: number) =>
-  value >= 1 && (Number.isInteger(value) || value === Infinity)
+const wholeFrom = (least: number, field: string, value: number) =>
+  value >= least && (Number.isInteger(value) || value === Infinity)
     ? Effect.succeed(value)
-    : invalid(field, "a whole number of at least 1", value)
-
-const millisOf = (input: Duration.Input): number =>
-  typeof input === "number"
-    ? input
-    : Option.match(Duration.fromInput(input), { onNone: () => Number.NaN, onSome: Duration.toMillis })
+    : invalid(field, `a whole number of at least ${least}`, value)
 
 const positiveMillis = (field: string, input: Duration.Input) => {
   const millis = millisOf(input)
@@ -404,15 +459,15 @@ const arm = <K, R, E>(group: Group<K, R, E>, due: number): void => {
 const sleepAndRelease = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (group.timer.until === Infinity) return Effect.void
-    const millis = Math.ceil(group.timer.until - group.now())
+    const now = group.now()
+    const millis = Math.ceil(group.timer.until - now)
     if (millis > 0) return Effect.flatMap(group.timer.sleep(millis), () => sleepAndRelease(group))
-    releaseAll(group)
+    releaseAll(group, now)
     return sleepAndRelease(group)
   })
 
 /** What is due becomes ready in all queues; the timer is left set for the earliest time that remains. */
-const releaseAll = <K, R, E>(group: Group<K, R, E>): void => {
-  const now = group.now()
+const releaseAll = <K, R, E>(group: Group<K, R, E>, now: number): void => {
   let until = Infinity
   for (const queue of group.members) {
     const state = stateOf(queue)
@@ -566,11 +621,12 @@ export interface Taken<in out K, in out R = string, in out E = unknown> {
  * @category taking
  */
 export const takeAnyUnsafe = <K, R, E>(group: Group<K, R, E>): Taken<K, R, E> | undefined => {
-  if (group.timer.until < Infinity && group.timer.until <= group.now()) releaseAll(group)
+  const now = group.now()
+  if (group.timer.until <= now) releaseAll(group, now)
   const queue = group.ring.head
   if (queue === undefined) return undefined
   const state = stateOf(queue)
-  const ticket = Rules.take(state, group.now())
+  const ticket = Rules.take(state, now)
   if (ticket === undefined) throw new Error(`Q5 is broken: ${queue.name} stood in the ring with no key ready`)
   FairPool.gave(group.ring, queue, canGive(queue, state))
   return { queue, ticket }
@@ -599,21 +655,21 @@ const waitMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Ef
     return Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
       Effect.sync(() => {
         group.idle--
-        // It may have gone with its hint in hand: another taker gets one.
-        if (Exit.isFailure(exit)) wake(group, 1)
+        // It may have gone with a hint in hand, or on its way to one: another taker gets a new one.
+        if (Exit.isFailure(exit) && group.idle > 0) Queue.offerUnsafe(group.hints, undefined)
       }))
   })
 
 /**
  * Waits until a key of the group may be ready, and takes none. Fails with `Done` when the group is closed and has none
- * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region, where the wait alone may be
- * interrupted.
+ * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region: the wait can be interrupted there
+ * too, and only the wait, so that a worker that goes leaves its hint to another.
  *
  * @since 0.1.0
  * @category taking
  */
 export const waitAny = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void, Cause.Done> =>
-  Effect.uninterruptibleMask((restore) => waitMasked(group, restore))
+  Effect.uninterruptible(waitMasked(group, Effect.interruptible))
 
 /**
  * Waits for the next key of the group and takes it. Fails with `Done` when the group is closed and has none left.
@@ -813,7 +869,8 @@ export const forget = <K, R, E>(self: WorkQueue<K, R, E>, key: K): Effect.Effect
 // Changes at run time
 
 /**
- * Changes how many keys of a queue may run at once. Fewer than run now end no pass: none begins until enough have ended.
+ * Changes how many keys of a queue may run at once; 0 pauses it. Fewer than run now end no pass: none begins until enough
+ * have ended.
  *
  * @since 0.1.0
  * @category configuration
@@ -822,7 +879,7 @@ export const setConcurrency = <K, R, E>(
   self: WorkQueue<K, R, E>,
   concurrency: number
 ): Effect.Effect<void, RateLimiter.InvalidOptions> =>
-  Effect.map(atLeastOne("concurrency", concurrency), () => {
+  Effect.map(wholeFrom(0, "concurrency", concurrency), () => {
     self.concurrency = concurrency
     const state = stateOf(self)
     settle(self, state, Rules.depth(state))
@@ -838,7 +895,7 @@ export const setWeight = <K, R, E>(
   self: WorkQueue<K, R, E>,
   weight: number
 ): Effect.Effect<void, RateLimiter.InvalidOptions> =>
-  Effect.map(atLeastOne("weight", weight), () => {
+  Effect.map(wholeFrom(1, "weight", weight), () => {
     self.weight = weight
   })
 
@@ -904,6 +961,15 @@ export const drain = Effect.fn("WorkQueue.drain")(function*<K, R, E>(
 })
 
 // Reading
+
+/**
+ * The queues of a group that may still give keys.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const members = <K, R, E>(group: Group<K, R, E>): Effect.Effect<ReadonlyArray<WorkQueue<K, R, E>>> =>
+  Effect.sync(() => [...group.members])
 
 /**
  * What is known of a key now; none, when the queue keeps nothing of it (Q9).
@@ -994,16 +1060,24 @@ export interface Metrics {
  * @category reading
  */
 export const metrics = <K, R, E>(self: WorkQueue<K, R, E>): Effect.Effect<Metrics> =>
-  Effect.sync(() => {
-    const state = stateOf(self)
-    const unfinished = Rules.unfinishedSeconds(state, self.group.now())
-    return {
-      workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
-      workqueue_adds_total: state.adds,
-      workqueue_retries_total: state.retries,
-      workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
-      workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
-      workqueue_unfinished_work_seconds: unfinished.total,
-      workqueue_longest_running_processor_seconds: unfinished.longest
-    }
-  })
+  Effect.sync(() => metricsUnsafe(self))
+
+/**
+ * As {@link metrics}, for readers that are called when metrics are scraped.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const metricsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): Metrics => {
+  const state = stateOf(self)
+  const unfinished = Rules.unfinishedSeconds(state, self.group.now())
+  return {
+    workqueue_depth: [state.lanes[0].length, state.lanes[1].length, state.lanes[2].length],
+    workqueue_adds_total: state.adds,
+    workqueue_retries_total: state.retries,
+    workqueue_queue_duration_seconds: Histogram.read(state.queueSeconds),
+    workqueue_work_duration_seconds: Histogram.read(state.workSeconds),
+    workqueue_unfinished_work_seconds: unfinished.total,
+    workqueue_longest_running_processor_seconds: unfinished.longest
+  }
+}

@@ -27,8 +27,11 @@ const millis = (field: string, input: Duration.Input, least: number): Effect.Eff
     : Effect.fail({ field, why: `must be a duration of at least ${least} ms, but is ${String(input)}` })
 }
 
-const optional = (field: string, input: Duration.Input | undefined, least: number) =>
-  input === undefined ? Effect.succeed(undefined) : millis(field, input, least)
+const optional = (
+  field: string,
+  input: Duration.Input | undefined,
+  least: number
+): Effect.Effect<number | undefined, Flaw> => input === undefined ? Effect.undefined : millis(field, input, least)
 
 const whole = (field: string, input: number, least: number): Effect.Effect<number, Flaw> =>
   input === Infinity || (Number.isSafeInteger(input) && input >= least)

@@ -1,17 +1,18 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
+import * as Informer from "../Informer.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
-import type { EngineRequest } from "./registration.ts"
+import type { EngineRequest, Feed } from "./registration.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {
-  readonly feeds: Feeds.Feeds
+  readonly feeds: Feeds.Feeds<EngineRequest>
   readonly now: () => number
 }
 
@@ -30,7 +31,7 @@ export class EnginePass implements Pass, Reader, Writes {
   /** Kinds that this pass wrote: their reads go to the store. */
   #wroteKinds: Set<string> | undefined = undefined
   /** Writes of earlier passes that this one was started without waiting for. */
-  readonly #before: ReadonlySet<KeyMemory.Pending<Feeds.Feed>> | undefined
+  readonly #before: ReadonlySet<KeyMemory.Pending<Feed>> | undefined
 
   constructor(
     host: Host,
@@ -62,12 +63,23 @@ export class EnginePass implements Pass, Reader, Writes {
   }
 
   #mayAskCaches(store: string, kind: string): boolean {
-    return !this.#readsStore && this.#wroteKinds?.has(`${store} ${kind}`) !== true
+    return !this.#readsStore && (this.#wroteKinds === undefined || !this.#wroteKinds.has(`${store} ${kind}`))
+  }
+
+  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
+  #requested(store: string, kind: string, key: Key): Raw | undefined {
+    const { name, namespace, object, registration } = this.request
+    const isRequested = name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
+      store === registration.store.name
+    const informer = registration.own?.feed.informer
+    return isRequested && informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
   }
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const found = this.#mayAskCaches(store, kind) ? Feeds.get(this.#host.feeds, store, kind, key) : undefined
+    const found = this.#mayAskCaches(store, kind)
+      ? this.#requested(store, kind, key) ?? Feeds.get(this.#host.feeds, store, kind, key)
+      : undefined
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found
@@ -99,7 +111,7 @@ export class EnginePass implements Pass, Reader, Writes {
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
       const memory = (this.request.memory ??= KeyMemory.make())
-      const write: KeyMemory.Pending<Feeds.Feed> = {
+      const write: KeyMemory.Pending<Feed> = {
         cache: feed,
         object: Feeds.objectText(key),
         uid: object.metadata.uid,

@@ -1,6 +1,6 @@
 /**
- * Feeds: the informers that a Controller's registrations hold, as E10 sees them. They answer the reads of passes, and tell
- * keys when a cache has shown what their passes wrote.
+ * Feeds: the informers that a Controller's registrations hold, as E10 sees them. They answer the reads of passes, and know
+ * who (`W`) waits for a cache to show an object.
  */
 import * as Result from "effect/Result"
 import * as Informer from "../Informer.ts"
@@ -10,47 +10,35 @@ import { type Key, keyText, type Raw } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import type * as KeyMemory from "./keyMemory.ts"
 
-/** Whoever waits for a cache to show an object. */
-export interface Waiter {
-  /** The cache moved to this state of the object, or lost it (`deleted`). Called after all handlers of the change. */
-  readonly cacheMoved: (
-    feed: Feed,
-    object: string,
-    seen: KeyMemory.Seen | undefined,
-    deleted: KeyMemory.Seen | undefined
-  ) => void
-  readonly timelineBegan: (feed: Feed) => void
-}
-
 /** One informer, and who waits for what on it. */
-export interface Feed {
+export interface Feed<in out W> {
   readonly informer: Informer.Informer
   readonly kind: AnyKind
-  readonly waiters: Map<string, Set<Waiter>>
+  readonly waiters: Map<string, Set<W>>
   holders: number
 }
 
 /** The feeds of one Controller, by store name and kind. */
-export interface Feeds {
-  readonly byKind: Map<string, Array<Feed>>
+export interface Feeds<in out W> {
+  readonly byKind: Map<string, Array<Feed<W>>>
 }
 
-export const make = (): Feeds => ({ byKind: new Map() })
+export const make = <W>(): Feeds<W> => ({ byKind: new Map() })
 
 const kindKey = (store: string, kind: string): string => `${store} ${kind}`
 
-const none: ReadonlyArray<Feed> = []
+const none: ReadonlyArray<never> = []
 
-export const of = (feeds: Feeds, store: string, kind: string): ReadonlyArray<Feed> =>
+export const of = <W>(feeds: Feeds<W>, store: string, kind: string): ReadonlyArray<Feed<W>> =>
   feeds.byKind.get(kindKey(store, kind)) ?? none
 
 /** Enters an informer, once however often it is held; gives the feed and what gives it back. */
-export const hold = (
-  feeds: Feeds,
+export const hold = <W>(
+  feeds: Feeds<W>,
   store: string,
   kind: AnyKind,
   informer: Informer.Informer
-): { readonly feed: Feed; readonly release: () => void } => {
+): { readonly feed: Feed<W>; readonly release: () => void } => {
   const key = kindKey(store, kind.groupKind)
   const known = feeds.byKind.get(key) ?? []
   const feed = known.find((feed) => feed.informer === informer) ?? enter(feeds, key, known, kind, informer)
@@ -58,20 +46,20 @@ export const hold = (
   return { feed, release: () => leave(feeds, key, feed) }
 }
 
-const enter = (
-  feeds: Feeds,
+const enter = <W>(
+  feeds: Feeds<W>,
   key: string,
-  known: Array<Feed>,
+  known: Array<Feed<W>>,
   kind: AnyKind,
   informer: Informer.Informer
-): Feed => {
-  const feed: Feed = { informer, kind, waiters: new Map(), holders: 0 }
+): Feed<W> => {
+  const feed: Feed<W> = { informer, kind, waiters: new Map(), holders: 0 }
   known.push(feed)
   feeds.byKind.set(key, known)
   return feed
 }
 
-const leave = (feeds: Feeds, key: string, feed: Feed): void => {
+const leave = <W>(feeds: Feeds<W>, key: string, feed: Feed<W>): void => {
   feed.holders--
   if (feed.holders > 0) return
   const left = (feeds.byKind.get(key) ?? []).filter((other) => other !== feed)
@@ -82,12 +70,12 @@ const leave = (feeds: Feeds, key: string, feed: Feed): void => {
 // Reads (E10)
 
 /** Full, synced, and of the namespace: the selector is for the caller to judge. */
-const isInReach = ({ informer }: Feed, namespace: string | undefined): boolean =>
+const isInReach = <W>({ informer }: Feed<W>, namespace: string | undefined): boolean =>
   informer.full && (informer.namespace === undefined || informer.namespace === namespace) &&
   Informer.isSynced(informer)
 
 /** What the caches say of an object: its state, `"absent"`, or nothing where none covers it. */
-export const get = (feeds: Feeds, store: string, kind: string, key: Key): Raw | "absent" | undefined => {
+export const get = <W>(feeds: Feeds<W>, store: string, kind: string, key: Key): Raw | "absent" | undefined => {
   for (const feed of of(feeds, store, kind)) {
     if (!isInReach(feed, key.namespace)) continue
     const raw = Informer.get(feed.informer, key)
@@ -97,8 +85,8 @@ export const get = (feeds: Feeds, store: string, kind: string, key: Key): Raw | 
   return undefined
 }
 
-export const list = (
-  feeds: Feeds,
+export const list = <W>(
+  feeds: Feeds<W>,
   store: string,
   kind: string,
   options: ReaderListOptions
@@ -118,18 +106,14 @@ const select = (informer: Informer.Informer, options: ReaderListOptions): Readon
   }
   const parsed = Selector.parse(selector)
   if (Result.isFailure(parsed)) return undefined // the store says what is wrong with it
-  const narrow = parsed.success.requirements.find(({ operator, values }) => operator === "In" && values.length === 1)
-  const value = narrow?.values[0]
-  const label = narrow === undefined || value === undefined ? undefined : { key: narrow.key, value }
-  return Informer.list(informer, { namespace, name, ownerUid, label, sorted: true })
-    .filter((raw) => Selector.matches(parsed.success, raw.metadata.labels))
+  return Informer.list(informer, { namespace, name, ownerUid, selector: parsed.success, sorted: true })
 }
 
 // What was written (E10, E11)
 
 export const objectText = (key: Key): string => keyText(key)
 
-export const seen = (feed: Feed, key: Key): KeyMemory.Seen | undefined => {
+export const seen = <W>(feed: Feed<W>, key: Key): KeyMemory.Seen | undefined => {
   const raw = Informer.get(feed.informer, key)
   return raw === undefined ? undefined : seenOf(raw)
 }
@@ -140,43 +124,36 @@ export const seenOf = (raw: Raw): KeyMemory.Seen => ({
 })
 
 /** Whether the cache will show this object: it is in its namespace, and matches or is held already. */
-export const willShow = ({ informer }: Feed, key: Key, object: Raw): boolean => {
+export const willShow = <W>({ informer }: Feed<W>, key: Key, object: Raw): boolean => {
   if (informer.namespace !== undefined && informer.namespace !== key.namespace) return false
   if (informer.selector === undefined || Informer.get(informer, key) !== undefined) return true
   const selector = Selector.parse(informer.selector)
   return Result.isFailure(selector) || Selector.matches(selector.success, object.metadata.labels)
 }
 
-export const wait = (feed: Feed, object: string, waiter: Waiter): void => {
+export const wait = <W>(feed: Feed<W>, object: string, waiter: W): void => {
   const waiters = feed.waiters.get(object)
   if (waiters === undefined) feed.waiters.set(object, new Set([waiter]))
   else waiters.add(waiter)
 }
 
-export const stopWaiting = (feed: Feed, object: string, waiter: Waiter): void => {
+export const stopWaiting = <W>(feed: Feed<W>, object: string, waiter: W): void => {
   const waiters = feed.waiters.get(object)
   if (waiters === undefined) return
   waiters.delete(waiter)
   if (waiters.size === 0) feed.waiters.delete(object)
 }
 
-/** Tells those who wait for this object: after the handlers, so that a key's add comes before its gate opens. */
-export const tell = (
-  feed: Feed,
-  entry: { readonly namespace: string; readonly name: string; readonly raw: Raw | undefined },
-  deleted: KeyMemory.Seen | undefined
-): void => {
-  if (feed.waiters.size === 0) return
-  const object = objectText(entry)
+/** Who waits for this object. */
+export const waitersOf = <W>(feed: Feed<W>, object: string): ReadonlyArray<W> => {
   const waiters = feed.waiters.get(object)
-  if (waiters === undefined) return
-  const now = entry.raw === undefined ? undefined : seenOf(entry.raw)
-  for (const waiter of Array.from(waiters)) waiter.cacheMoved(feed, object, now, deleted)
+  return waiters === undefined ? none : Array.from(waiters)
 }
 
-export const tellTimeline = (feed: Feed): void => {
-  const waiters = new Set<Waiter>()
-  for (const some of feed.waiters.values()) for (const waiter of some) waiters.add(waiter)
+/** Takes everybody who waits for anything. */
+export const takeWaiters = <W>(feed: Feed<W>): ReadonlySet<W> => {
+  const all = new Set<W>()
+  for (const waiters of feed.waiters.values()) for (const waiter of waiters) all.add(waiter)
   feed.waiters.clear()
-  for (const waiter of waiters) waiter.timelineBegan(feed)
+  return all
 }

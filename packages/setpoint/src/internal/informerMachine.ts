@@ -91,7 +91,13 @@ const resuming = (machine: Machine, reason: ListReason): Working =>
 
 export const start = (machine: Machine, now: number): void => goTo(machine, listing(machine, "first"), now)
 
-export const close = (machine: Machine, now: number): void => goTo(machine, { _tag: "Closed" }, now)
+/** Nothing keeps the cache in step from here on. */
+export const close = (machine: Machine, now: number, why?: string): void => {
+  if (machine.place._tag === "Closed") return
+  goTo(machine, { _tag: "Closed" }, now)
+  machine.synced = false
+  machine.lastError = why ?? machine.lastError
+}
 
 /** The wait is over. */
 export const goOn = (machine: Machine, now: number): void => {
@@ -119,12 +125,21 @@ export const sawUpTo = (machine: Machine, revision: Revision.Revision, cursor: R
 export const isPast = (machine: Machine, revision: Revision.Revision): boolean =>
   machine.revision !== undefined && Revision.compare(revision, machine.revision) === "before"
 
+/** Whether the history so far may be of another timeline than the list, so that equal revisions prove nothing. */
+export const distrusts = ({ place }: Machine): boolean =>
+  (place._tag === "Listing" || place._tag === "Watching") && place.reason !== "first"
+
 /**
- * A most-recent list answered at `revision`. Below what was seen it is refused, since the cache never moves back; twice
- * in a row it is a new timeline, and so is one that the store itself called so.
+ * A most-recent list answered at `revision`. It is of a new timeline where the store itself said so, or where it
+ * `disproved` the old one: an object differs at an equal revision. Below what was seen it is refused, since the cache
+ * never moves back; twice in a row it is a new timeline too.
  */
-export const judgeList = (machine: Machine, revision: Revision.Revision): "accept" | "newTimeline" | "refuse" => {
-  if (machine.otherTimeline) return "newTimeline"
+export const judgeList = (
+  machine: Machine,
+  revision: Revision.Revision,
+  disproved: boolean
+): "accept" | "newTimeline" | "refuse" => {
+  if (machine.otherTimeline || disproved) return "newTimeline"
   if (!isPast(machine, revision)) return "accept"
   machine.belowInRow++
   return machine.belowInRow < 2 ? "refuse" : "newTimeline"
@@ -143,9 +158,10 @@ export const listed = (
   machine.revision = revision
   machine.cursor = cursor
   isAlive(machine, now)
-  if (machine.place._tag === "Listing") {
-    goTo(machine, { _tag: "Watching", from: cursor, reason: machine.place.reason }, now)
-  } else machine.progressed = true
+  const { place } = machine
+  if (place._tag !== "Listing" && place._tag !== "Watching") return
+  goTo(machine, { _tag: "Watching", from: cursor, reason: place.reason }, now)
+  machine.progressed = place._tag === "Watching" // the watch that brought the list goes on
 }
 
 /** The exponential delay of this failure in a row, jittered by 0.8 to 1.2. */
@@ -219,7 +235,7 @@ export const why = (machine: Machine): string | undefined => {
     case "Idle":
       return "not started"
     case "Closed":
-      return "closed"
+      return lastError === undefined ? "closed" : `closed; last: ${lastError}`
     case "Listing":
       return `listing (${place.reason})${lastError === undefined ? "" : ` after: ${lastError}`}`
     case "Watching":

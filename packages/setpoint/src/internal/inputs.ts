@@ -5,13 +5,13 @@
 import * as Result from "effect/Result"
 import type * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
+import * as Owner from "../Owner.ts"
 import type { Cause } from "../Pass.ts"
 import * as Predicate from "../Predicate.ts"
 import type { Owned } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
 import { type Any, keyText, type Raw } from "../Resource.ts"
 import * as WorkQueue from "../WorkQueue.ts"
-import type { Feed } from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { Mapper } from "./mapper.ts"
 import * as Registration from "./registration.ts"
@@ -75,7 +75,7 @@ export const add = (
   return WorkQueue.addUnsafe(queue, request, { lane, reason: cause })
 }
 
-const isOwn = (memory: KeyMemory.KeyMemory<Feed>, cause: Cause): boolean =>
+const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>
   cause._tag === "Event" ? KeyMemory.isOwnRevision(memory, cause.revision) : cause._tag === "Redelivery"
 
 /** Brings the queue's gate of a key in step with what the key remembers. */
@@ -88,6 +88,17 @@ export const syncGate = (request: Registration.EngineRequest): void => {
   else WorkQueue.openGateUnsafe(queue, request)
 }
 
+/** Whether two causes tell the same. */
+export const sameCause = (a: Cause, b: Cause): boolean => {
+  if (a === b) return true
+  if (a._tag !== b._tag) return false
+  if (a._tag === "Event" && b._tag === "Event") {
+    return a.revision === b.revision && a.object === b.object && a.via === b.via && a.type === b.type
+  }
+  if (a._tag === "Enqueue" && b._tag === "Enqueue") return a.reason === b.reason
+  return a._tag !== "ReconcileNow" || b._tag !== "ReconcileNow" || a.token === b.token
+}
+
 /** Which lane and which cause a change has that is no watch event: those no predicate judges. */
 const quiet: { readonly [V in Exclude<Informer.Via, "watch">]: Cause } = {
   initial: { _tag: "Initial" },
@@ -96,26 +107,11 @@ const quiet: { readonly [V in Exclude<Informer.Via, "watch">]: Cause } = {
   newTimeline: { _tag: "NewTimeline" }
 }
 
-/** Owners of the registration's kind, by reference of group and kind. */
-export const ownersOf = (raw: Raw, owner: AnyKind, controllerOnly: boolean): ReadonlyArray<Target> => {
-  const references = raw.metadata.ownerReferences
-  if (references === undefined) return none
-  const targets: Array<Target> = []
-  for (const reference of references) {
-    if (controllerOnly && reference.controller !== true) continue
-    if (reference.kind !== owner.address.kind || groupOf(reference.apiVersion) !== owner.address.group) continue
-    const namespace = owner.address.scope === "Cluster" ? "" : raw.metadata.namespace ?? ""
-    targets.push({ namespace, name: reference.name })
-  }
-  return targets
-}
-
 const none: ReadonlyArray<Target> = []
 
-const groupOf = (apiVersion: string): string => {
-  const slash = apiVersion.indexOf("/")
-  return slash < 0 ? "" : apiVersion.slice(0, slash)
-}
+/** Owners of the registration's kind, by reference of group and kind. */
+const ownersOf = (raw: Raw, owner: AnyKind, controllerOnly: boolean): ReadonlyArray<Target> =>
+  raw.metadata.ownerReferences === undefined ? none : Owner.requestsOf(raw, owner.address, { controllerOnly })
 
 /** Stops passes of an object while its value is `"true"`; deletion runs all the same. */
 export const pausedAnnotation = "setpoint.dev/paused"
@@ -126,8 +122,18 @@ export const reconcileNowAnnotation = "setpoint.dev/reconcile-now"
 const annotation = (raw: Raw | undefined, name: string): string | undefined => raw?.metadata.annotations?.[name]
 
 /** Whether the annotation stops the passes of this object. */
-export const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
+const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
   raw !== undefined && annotation(raw, pausedAnnotation) === "true" && raw.metadata.deletionTimestamp === undefined
+
+/** Whether the request's object has the annotation, as the cache holds it. */
+export const isPaused = (request: Registration.EngineRequest): boolean =>
+  isPausedByAnnotation(Registration.cached(request))
+
+export const notePaused = (request: Registration.EngineRequest, isPaused: boolean): void => {
+  request.isPaused = isPaused
+  if (isPaused) request.registration.pausedKeys.add(request)
+  else request.registration.pausedKeys.delete(request)
+}
 
 /** Annotations for the engine itself: no predicate of the user's judges them. */
 const orderOf = (change: Informer.Change): Cause | undefined => {
@@ -159,7 +165,7 @@ export const onOwnChange = (
 ) => {
   const { kind } = registration
   return (change: Informer.Change): void => {
-    if (registration.isClosed) return
+    if (registration.isClosed || registration.own !== own) return // a swap has moved on
     const request = Registration.requestOf(registration, own, change.entry)
     if (change.type === "Deleted" && change.entry.raw === undefined) Registration.becomeStray(registration, request)
     if (change.via !== "watch") {

@@ -90,20 +90,24 @@ export const fromUnknown = (input: unknown): Result.Result<Json, Flaw> => {
   }
   const enterObject = (value: object): Json | undefined => {
     if (!isPlain(value)) return refuse(`is an instance of ${className(value)}: encode it as a JSON value`)
-    const copy: Record<string, Json> = {}
-    let same = true
-    for (const [key, at] of Object.entries(value)) {
-      if (at === undefined) {
-        same = false
-        continue
-      }
+    const members = value as { readonly [key: string]: unknown }
+    const keys = Object.keys(members)
+    let changed: Record<string, Json> | undefined
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]
       if (key === "__proto__") return refuse(`has a member named "__proto__", which no object may have`)
-      const json = member(key, at)
-      if (json === undefined) return undefined
-      same &&= json === at
-      copy[key] = json
+      const before = members[key]
+      const json = before === undefined ? undefined : member(key, before)
+      if (json === undefined && before !== undefined) return undefined
+      if (json !== before || before === undefined) changed ??= firstMembers(members, keys.slice(0, i))
+      if (changed !== undefined && json !== undefined) changed[key] = json
     }
-    return same ? value as JsonObject : copy // each member was seen to be JSON
+    return changed ?? members as JsonObject // each member was seen to be JSON
+  }
+  const firstMembers = (members: { readonly [key: string]: unknown }, keys: ReadonlyArray<string>) => {
+    const first: Record<string, Json> = {}
+    for (const key of keys) first[key] = members[key] as Json // each was seen to be JSON
+    return first
   }
   const json = enter(input)
   return json === undefined ? Result.fail(flaw ?? { path: "", reason: "is not JSON" }) : Result.succeed(json)
@@ -460,7 +464,8 @@ const noMember = (container: Json, token: string): string =>
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** An own member: a name such as "constructor" never reaches the prototype. */
-const own = (object: JsonObject, key: string): Json | undefined => Object.hasOwn(object, key) ? object[key] : undefined
+export const own = (object: JsonObject, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
 
 /** Sets an own member: by assignment alone, "__proto__" would set the prototype. */
 const put = (object: Record<string, Json>, key: string, value: Json): void => {
@@ -476,4 +481,20 @@ export const brief = (value: Json | undefined): string => {
   if (isObject(value)) return "an object"
   const text = JSON.stringify(typeof value === "string" ? value.slice(0, 64) : value)
   return typeof value === "string" && value.length > 64 ? `${text}…` : text
+}
+
+/** A copy that shares nothing with the value. */
+export const copy = (value: Json): Json => {
+  if (isArray(value)) return value.map(copy)
+  if (!isObject(value)) return value
+  const copied: Record<string, Json> = {}
+  for (const key of Object.keys(value)) put(copied, key, copy(value[key]))
+  return copied
+}
+
+/** One text for equal values: members in the order of their names. */
+export const text = (value: Json): string => {
+  if (isArray(value)) return `[${value.map(text).join()}]`
+  if (!isObject(value)) return JSON.stringify(value === 0 ? 0 : value)
+  return `{${Object.keys(value).toSorted().map((key) => `${JSON.stringify(key)}:${text(value[key])}`).join()}}`
 }

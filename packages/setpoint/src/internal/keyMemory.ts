@@ -48,6 +48,8 @@ export interface KeyMemory<Cache> {
   holdUntil: number
   /** Until when a hot loop is spaced (E11). */
   spacedUntil: number
+  /** Until when the breaker slows it. */
+  slowedUntil: number
   /** Revisions that the key's own passes made and whose events may yet be causes. */
   ownRevisions: Set<string>
   conflictsInRow: number
@@ -60,6 +62,7 @@ export const make = <Cache>(): KeyMemory<Cache> => ({
   readStore: false,
   holdUntil: -Infinity,
   spacedUntil: -Infinity,
+  slowedUntil: -Infinity,
   ownRevisions: new Set(),
   conflictsInRow: 0,
   loop: HotLoop.make()
@@ -68,14 +71,19 @@ export const make = <Cache>(): KeyMemory<Cache> => ({
 /** Whether there is nothing left to remember. */
 export const isEmpty = <Cache>(memory: KeyMemory<Cache>, now: number): boolean =>
   memory.pending.length === 0 && memory.stale === undefined && !memory.readStore && memory.ownRevisions.size === 0 &&
-  memory.spacedUntil <= now && memory.conflictsInRow === 0 && memory.loop.selfCaused === 0
+  memory.spacedUntil <= now && memory.slowedUntil <= now && memory.conflictsInRow === 0 && memory.loop.selfCaused === 0
 
 const isHeld = <Cache>(memory: KeyMemory<Cache>): boolean =>
   memory.stale !== undefined || (!memory.readStore && memory.pending.some((write) => write.holds))
 
 /** Until when the gate of the key is closed; in the past: it is open. */
 export const gateUntil = <Cache>(memory: KeyMemory<Cache>): number =>
-  Math.max(isHeld(memory) ? memory.holdUntil : -Infinity, memory.spacedUntil)
+  Math.max(isHeld(memory) ? memory.holdUntil : -Infinity, memory.spacedUntil, memory.slowedUntil)
+
+/** Whether something of this object is still awaited from the cache. */
+export const waitsFor = <Cache>(memory: KeyMemory<Cache>, cache: Cache, object: string): boolean =>
+  memory.pending.some((write) => write.cache === cache && write.object === object) ||
+  (memory.stale !== undefined && memory.stale.cache === cache && memory.stale.object === object)
 
 /** What a cache holds of an object. */
 export interface Seen {

@@ -6,6 +6,7 @@
  * that fails is asked again later, with a growing delay, so that no change is lost. Whom an object concerned last is
  * remembered on its cache entry, and runs when the object changes or vanishes (E6).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type * as Informer from "../Informer.ts"
@@ -47,7 +48,7 @@ const union = (...lists: ReadonlyArray<ReadonlyArray<Target>>): ReadonlyArray<Ta
 export const make = (
   map: Mapping<never>,
   lastTargets: () => Informer.Subscription<ReadonlyArray<Target>> | undefined,
-  onDefect: (defect: unknown) => void
+  listener: { readonly onDefect: (cause: Cause.Cause<unknown>) => void; readonly onAnswer: () => void }
 ): Mapper => {
   const waiting = new Map<string, Waiting>()
   const latch = Latch.makeUnsafe(false)
@@ -107,9 +108,10 @@ export const make = (
       const exit = yield* Effect.exit(answer(next))
       if (exit._tag === "Success") {
         pauseMillis = firstPauseMillis
+        listener.onAnswer()
         continue
       }
-      onDefect(exit.cause)
+      listener.onDefect(exit.cause)
       const since = waiting.get(key)
       waiting.set(
         key,
@@ -130,7 +132,7 @@ export const make = (
         if (Effect.isEffect(fresh) || Effect.isEffect(stale)) return later(change, lookup, deliver)
         deliver(union(fresh, stale, remember(change.entry, fresh)))
       } catch (defect) {
-        onDefect(defect)
+        listener.onDefect(Cause.die(defect))
         later(change, lookup, deliver)
       }
     },

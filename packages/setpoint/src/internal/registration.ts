@@ -8,6 +8,7 @@ import type * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Outcome } from "../Outcome.ts"
@@ -18,12 +19,16 @@ import type { Request } from "../Request.ts"
 import type { Raw } from "../Resource.ts"
 import type * as Store from "../Store.ts"
 import type * as WorkQueue from "../WorkQueue.ts"
-import type { Feed } from "./feeds.ts"
-import * as KeyMemory from "./keyMemory.ts"
+import type * as Breaker from "./breaker.ts"
+import type * as Feeds from "./feeds.ts"
+import type * as KeyMemory from "./keyMemory.ts"
 import type { Ordered } from "./passEnd.ts"
 
 export type Queue = WorkQueue.WorkQueue<EngineRequest, Cause, unknown>
 export type Ticket = WorkQueue.Ticket<EngineRequest, Cause, unknown>
+
+/** An informer, and the keys that wait for it. */
+export type Feed = Feeds.Feed<EngineRequest>
 
 /** A pass that runs: its fiber, and why the engine interrupted it, if it did. */
 export interface Running {
@@ -37,12 +42,17 @@ export class EngineRequest implements Request {
   readonly registration: Registration
   readonly namespace: string
   readonly name: string
+  /** The cache's entry of its object, where the cache of its kind holds one: nothing is looked up by key. */
+  object: Informer.Entry | undefined = undefined
   /** The queue's entry, so that the queue looks nothing up. */
   entry: WorkQueue.Entry<EngineRequest, Cause, unknown> | undefined = undefined
   memory: KeyMemory.KeyMemory<Feed> | undefined = undefined
   running: Running | undefined = undefined
+  breaker: Breaker.State | undefined = undefined
   /** Its last pass failed for good: redelivery alone does not run it (E2). */
   isTerminal = false
+  /** Stopped by its annotation, when last looked at. */
+  isPaused = false
   /** Not in the cache: kept by `Registration.strays`. */
   isStray: boolean
   constructor(registration: Registration, namespace: string, name: string, isStray: boolean) {
@@ -137,12 +147,36 @@ export interface Registration {
   /** What is in the way, a sentence an input or source. */
   readonly troubles: Map<string, string>
   readonly synced: Deferred.Deferred<void>
+  /** Done when it is closed and its last pass has ended. */
+  readonly idle: Deferred.Deferred<void>
+  /** Ends with the registration. */
+  readonly scope: Scope.Closeable
+  /** The Scope of its inputs: closed and made anew by a swap. */
+  inputs: Scope.Closeable | undefined
   passes: number
   isPaused: boolean
   isClosed: boolean
   /** Who may close it: the Scope of the latest swap. */
   owner: object
 }
+
+export const make = (
+  options: Pick<Registration, "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle">
+): Registration => ({
+  ...options,
+  counters: makeCounters(),
+  strays: new Map(),
+  pausedKeys: new Set(),
+  running: new Set(),
+  own: undefined,
+  unsynced: new Set(),
+  troubles: new Map(),
+  inputs: undefined,
+  passes: 0,
+  isPaused: false,
+  isClosed: false,
+  owner: {}
+})
 
 /** The cache of a registration's own kind, and the slot on its entries where requests hang. */
 export interface OwnFeed {
@@ -184,6 +218,7 @@ export const requestOf = (registration: Registration, own: OwnFeed, entry: Infor
     registration.strays.delete(strayKey(entry.namespace, entry.name))
   }
   const request = stray ?? new EngineRequest(registration, entry.namespace, entry.name, false)
+  request.object = entry
   own.requests.set(entry, request)
   return request
 }
@@ -192,6 +227,7 @@ export const requestOf = (registration: Registration, own: OwnFeed, entry: Infor
 export const becomeStray = (registration: Registration, request: EngineRequest): void => {
   if (request.isStray) return
   request.isStray = true
+  request.object = undefined
   registration.strays.set(strayKey(request.namespace, request.name), request)
 }
 
@@ -209,10 +245,7 @@ export const intern = (registration: Registration, namespace: string, name: stri
 }
 
 /** The object of a request as the cache of its kind holds it. */
-export const cached = (request: EngineRequest): Raw | undefined => {
-  const { own } = request.registration
-  return own && Informer.get(own.feed.informer, request)
-}
+export const cached = (request: EngineRequest): Raw | undefined => request.object?.raw
 
 /** A stray that no queue took: nobody will forget it otherwise. */
 export const forgetIfIdle = (request: EngineRequest): void => {

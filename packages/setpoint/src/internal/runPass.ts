@@ -2,6 +2,7 @@
  * One pass, from a taken key to its end: the only place where user code of a reconciler runs.
  */
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -9,12 +10,13 @@ import * as Scope from "effect/Scope"
 import type { Outcome } from "../Outcome.ts"
 import * as Pass from "../Pass.ts"
 import { keyText } from "../Resource.ts"
+import * as Breaker from "./breaker.ts"
 import * as EndPass from "./endPass.ts"
 import { EnginePass, type Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import * as PassEnd from "./passEnd.ts"
-import * as Registration from "./registration.ts"
+import type * as Registration from "./registration.ts"
 
 /** Hears when passes start and end: for tests and simulators. Nothing is paid without one. */
 export interface Observer {
@@ -44,6 +46,7 @@ export const begin = (
   const readsStore = request.memory !== undefined && KeyMemory.passBegan(request.memory).readStore
   if (ticket.gateExpired && readsStore) registration.counters.heldByLag++
   request.isTerminal = false
+  slow(request, host.now())
   const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, readsStore)
   const running: Registration.Running = { fiber, number: pass.number, ordered: undefined }
   request.running = running
@@ -55,6 +58,14 @@ export const begin = (
     return behaviour.reconcile(request)
   })
   return { pass, selfCaused, running, scope, work: decorate(behaviour, pass, ticket, work) }
+}
+
+/** A key that runs too often is held after this pass, for as long as its breaker says. */
+const slow = (request: Registration.EngineRequest, now: number): void => {
+  const limits = request.registration.behaviour.breaker
+  if (limits === undefined) return
+  const waitMillis = Breaker.passBegan(request.breaker ??= Breaker.make(limits, now), limits, now)
+  if (waitMillis > 0) (request.memory ??= KeyMemory.make()).slowedUntil = now + waitMillis
 }
 
 /** Adds what costs something, where it was asked for: the deadline (E9), and a span where a tracer listens. */
@@ -100,6 +111,7 @@ export const end = (
   const now = host.now()
   request.running = undefined
   registration.running.delete(request)
+  if (registration.isClosed && registration.running.size === 0) Deferred.doneUnsafe(registration.idle, Effect.void)
   pass.ended()
   const passEnd = PassEnd.ofExit(exit, request, running.ordered)
   const loop = EndPass.watchForLoops(request, { selfCaused: begun.selfCaused, wrote: pass.wrote }, now)

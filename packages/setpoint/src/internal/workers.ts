@@ -6,13 +6,16 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Scope from "effect/Scope"
 import type { Cause } from "../Pass.ts"
 import * as WorkQueue from "../WorkQueue.ts"
+import * as Echo from "./echo.ts"
 import type { Report } from "./endPass.ts"
 import type { Host } from "./enginePass.ts"
+import * as Inputs from "./inputs.ts"
 import type * as Registration from "./registration.ts"
 import * as RunPass from "./runPass.ts"
 
@@ -26,10 +29,6 @@ export interface Pool {
   readonly context: Context.Context<never>
   /** Tells what is to be told of a pass: log and event. */
   readonly report: (request: Registration.EngineRequest, reports: ReadonlyArray<Report>) => Effect.Effect<void>
-  /** Whether a key is stopped by its annotation: then its pass is skipped. */
-  readonly isPaused: (request: Registration.EngineRequest) => boolean
-  /** What follows a pass that handled a request of the user's own. */
-  readonly afterPass: (begun: RunPass.Begun, request: Registration.EngineRequest) => Effect.Effect<void> | undefined
   readonly idle: Set<Fiber.Fiber<unknown, unknown>>
   readonly spawn: (work: Effect.Effect<void>) => void
   wanted: number
@@ -96,26 +95,41 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const taken = WorkQueue.takeAnyUnsafe(pool.group)
     if (taken === undefined) {
       pool.idle.add(fiber)
-      const waited = yield* Effect.exit(restore(WorkQueue.waitAny(pool.group)))
+      const waited = yield* Effect.exit(WorkQueue.waitAny(pool.group))
       pool.idle.delete(fiber)
       if (waited._tag === "Failure") return // interrupted, or the group is closed
       continue
     }
     const { queue, ticket } = taken
     const request = ticket.key
-    if (pool.isPaused(request)) {
+    const paused = Inputs.isPaused(request)
+    if (paused !== request.isPaused) {
+      Inputs.notePaused(request, paused)
+      const echo = Echo.paused(request, paused)
+      if (echo !== undefined) yield* echo
+    }
+    if (paused) {
+      request.registration.counters.skippedPaused++
       WorkQueue.finishUnsafe(queue, ticket, { failures: "keep" })
       continue
     }
     const begun = RunPass.begin(pool.host, fiber, request, ticket)
     pool.observer?.passStarted(begun.pass)
-    const exit = yield* Effect.exit(restore(begun.work))
-    if (begun.scope.state._tag !== "Empty") yield* Effect.exit(Scope.close(begun.scope, exit))
+    const worked = yield* Effect.exit(restore(begun.work))
+    const exit = begun.scope.state._tag === "Empty" ? worked : yield* cleanUp(begun.scope, worked)
     fiber.setContext(pool.context)
     const reports = RunPass.end(pool.host, begun, ticket, exit, pool.observer)
     if (reports.length > 0) yield* pool.report(request, reports)
-    const after = pool.afterPass(begun, request)
-    if (after !== undefined) yield* after
-    if (begun.running.ordered !== undefined) return // this fiber is interrupted: another one goes on
+    const echo = Echo.handled(request, ticket.reasons)
+    if (echo !== undefined) yield* echo
+    // This fiber is interrupted, whoever did it: the next pass is for another one.
+    if (begun.running.ordered !== undefined || Exit.hasInterrupts(worked)) return
   }
 })
+
+/** Closes the Scope of a pass. A finalizer that dies fails the pass. */
+const cleanUp = <A>(scope: Scope.Closeable, worked: Exit.Exit<A, unknown>): Effect.Effect<Exit.Exit<A, unknown>> =>
+  Effect.map(
+    Effect.exit(Scope.close(scope, worked)),
+    (closed) => Exit.isFailure(closed) && Exit.isSuccess(worked) ? Exit.failCause(closed.cause) : worked
+  )

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as JsonPatch from "effect/JsonPatch"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Json from "setpoint/internal/json"
@@ -17,7 +18,15 @@ const json: Schema.Codec<Json.Json> = Schema.Union([
   })
 ])
 const twins = Arbitrary.all([Arbitrary.schema(json), Arbitrary.schema(json)])
-const many = { arbitrary: { runs: 2000 } }
+const edits = Arbitrary.all([
+  Arbitrary.schema(json),
+  Arbitrary.schema(Schema.Array(Schema.Struct({
+    op: Schema.Literals(["add", "remove", "replace"]),
+    path: Schema.NonEmptyArray(Schema.Literals(["a", "b", "c/d", "0", "1", "-", "01", "toString"])),
+    value: json
+  })))
+])
+const many = { arbitrary: { runs: 1000 } }
 
 describe("fromUnknown", () => {
   it("takes JSON as it is, without a copy", () => {
@@ -272,6 +281,31 @@ describe("jsonPatch", () => {
       before
     )
   })
+  it.prop(
+    "a patch that Effect's JsonPatch finds between two values makes the second of the first",
+    [twins],
+    ([[a, b]]) => Json.equal(success(Json.jsonPatch(a, JsonPatch.get(a, b))), b),
+    many
+  )
+  it.prop(
+    "any add, remove and replace does what Effect's JsonPatch does, or both refuse",
+    [edits],
+    ([[target, edits]]) => {
+      let value = target
+      for (const { op, path, value: operand } of edits) {
+        const patch: JsonPatch.JsonPatch = [
+          op === "remove" ? { op, path: Json.pointer(path) } : { op, path: Json.pointer(path), value: operand }
+        ]
+        const ours = Json.jsonPatch(Json.deepFreeze(value), patch)
+        const theirs = Result.try(() => JsonPatch.apply(patch, value))
+        assert.strictEqual(Result.isSuccess(ours), Result.isSuccess(theirs))
+        if (Result.isFailure(ours) || Result.isFailure(theirs)) continue
+        assert.deepStrictEqual(ours.success, theirs.success)
+        value = ours.success
+      }
+    },
+    many
+  )
   it.prop("replacing every member by its new value makes the second of the first", [twins], ([[a, b]]) => {
     if (!Json.isObject(a) || !Json.isObject(b)) return true
     const removed = Object.keys(a).filter((key) => !Object.hasOwn(b, key)).map((key) => ({

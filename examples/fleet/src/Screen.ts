@@ -1,0 +1,73 @@
+/**
+ * Where people read: on a terminal lines with a table under them that is drawn anew in its place, elsewhere plain lines.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Table from "./table.ts"
+import type { View } from "./View.ts"
+
+export interface Screen {
+  readonly isTerminal: boolean
+  readonly line: (text: string) => void
+  readonly table: (lines: ReadonlyArray<string>) => void
+}
+
+const clear = "\u001b[0J"
+const up = (count: number) => count === 0 ? "" : `\u001b[${count}A\r`
+
+/** The screen of a stream such as `process.stdout`. */
+export const make = (out: NodeJS.WriteStream): Screen => {
+  const isTerminal = out.isTTY === true
+  let table: ReadonlyArray<string> = []
+  const draw = (lines: ReadonlyArray<string>, above: string) => {
+    if (!isTerminal) return void out.write(above)
+    out.write(`${up(table.length)}${clear}${above}${lines.map((line) => `${line}\n`).join("")}`)
+    table = lines
+  }
+  return {
+    isTerminal,
+    line: (text) => draw(table, `${text}\n`),
+    table: (lines) => draw(lines, "")
+  }
+}
+
+/** Shows a fleet until the Scope closes: as a table with ages that go on, or each piece of news as a line. */
+export const show = (
+  screen: Screen,
+  width: number,
+  view: { readonly now: Effect.Effect<View>; readonly changes: Stream.Stream<View> }
+): Effect.Effect<void, never, Scope.Scope> => {
+  if (screen.isTerminal) {
+    const ticks = Stream.mapEffect(Stream.tick("1 second"), () => view.now)
+    return Stream.merge(view.changes, ticks).pipe(
+      Stream.runForEach((now) =>
+        Effect.map(Clock.currentTimeMillis, (time) => screen.table(["", ...Table.lines(Table.rows(now, time), width)]))
+      ),
+      Effect.forkScoped({ startImmediately: true }),
+      Effect.asVoid
+    )
+  }
+  let before: View = { services: [], processes: [] }
+  return view.changes.pipe(
+    Stream.runForEach((now) =>
+      Effect.sync(() => {
+        for (const line of Table.news(before, now)) screen.line(`  ${line}`)
+        before = now
+      })
+    ),
+    Effect.forkScoped({ startImmediately: true }),
+    Effect.asVoid
+  )
+}
+
+/** Log lines on the screen: the time, how grave, what. */
+export const logger = (screen: Screen): Logger.Logger<unknown, void> =>
+  Logger.make(({ cause, date, logLevel, message }) => {
+    const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+    const grave = logLevel === "Info" ? "" : `${logLevel.toUpperCase()} `
+    const why = cause.reasons.length === 0 ? "" : ` ${String(cause)}`
+    screen.line(`${date.toISOString().slice(11, 19)} ${grave}${text}${why}`)
+  })

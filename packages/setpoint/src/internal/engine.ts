@@ -1,0 +1,545 @@
+/**
+ * The engine behind a Controller: registrations with their inputs, opened when their caches are synced, swapped, drained
+ * and closed.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as EventRecorder from "../EventRecorder.ts"
+import * as GarbageCollector from "../GarbageCollector.ts"
+import * as Health from "../Health.ts"
+import * as Informer from "../Informer.ts"
+import type { AnyKind } from "../Kind.ts"
+import * as Metrics from "../Metrics.ts"
+import type { Cause } from "../Pass.ts"
+import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
+import type { Target } from "../Request.ts"
+import * as Selector from "../Selector.ts"
+import * as Store from "../Store.ts"
+import * as WatchManager from "../WatchManager.ts"
+import * as WorkQueue from "../WorkQueue.ts"
+import * as Behaviours from "./behaviour.ts"
+import * as Feeds from "./feeds.ts"
+import * as Inputs from "./inputs.ts"
+import * as KeyMemory from "./keyMemory.ts"
+import * as Mapper from "./mapper.ts"
+import * as Registrations from "./registration.ts"
+import { settleMemory } from "./runPass.ts"
+import * as Telemetry from "./telemetry.ts"
+import type * as Workers from "./workers.ts"
+
+type Registration = Registrations.Registration
+type EngineRequest = Registrations.EngineRequest
+
+export interface Engine {
+  readonly pool: Workers.Pool
+  readonly feeds: Feeds.Feeds<EngineRequest>
+  readonly watches: WatchManager.WatchManager
+  readonly registrations: Map<string, Registration>
+  /** Registrations that are being closed: one of the same name waits. */
+  readonly closing: Map<string, Deferred.Deferred<void>>
+  readonly drainMillis: number
+  readonly ageAfterMillis: number
+  readonly metrics: boolean
+  readonly now: () => number
+  /** The Controller's own Scope: what it owns ends with it. */
+  readonly scope: Scope.Scope
+  /** By store: who records its events. A store that is in here has its companions. */
+  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>
+  readonly companions: { readonly events: boolean; readonly collector: boolean }
+  isClosed: boolean
+}
+
+export type Flaw = Behaviours.Flaw
+
+// ---------------------------------------------------------------------------------------------------------------------
+// inputs
+// ---------------------------------------------------------------------------------------------------------------------
+
+interface InputScope {
+  readonly namespace?: string | undefined
+  readonly selector?: Selector.Selector | string | undefined
+  readonly metadataOnly?: boolean | undefined
+  readonly transform?: Informer.Transform | undefined
+}
+
+const selectorText = (selector: Selector.Selector | string | undefined): string | undefined =>
+  selector === undefined || typeof selector === "string" ? selector : Selector.print(selector)
+
+/** Holds the informer of an input, and enters it among the feeds. */
+const hold = (
+  engine: Engine,
+  store: Store.Service,
+  kind: AnyKind,
+  input: InputScope,
+  field: string
+): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
+  Effect.gen(function*() {
+    const informer = yield* Effect.mapError(
+      WatchManager.acquire(engine.watches, store, kind.address, {
+        namespace: input.namespace,
+        selector: selectorText(input.selector),
+        metadataOnly: input.metadataOnly ?? false,
+        transform: input.transform
+      }),
+      (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
+    )
+    const held = yield* Effect.acquireRelease(
+      Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
+      (held) => Effect.sync(held.release)
+    )
+    if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
+    return held.feed
+  })
+
+/** Keys that wait for this cache are told after a batch, when all handlers have heard it. */
+const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> => {
+  const moved: Array<Informer.Change> = []
+  const flush = () => {
+    for (const change of moved.splice(0)) {
+      const object = Feeds.objectText(change.entry)
+      for (const request of Feeds.waitersOf(feed, object)) cacheMoved(engine, request, feed, object, change)
+    }
+  }
+  return Effect.asVoid(Scope.provide(
+    Informer.subscribe(feed.informer, {
+      onChange: (change) => {
+        if (feed.waiters.size > 0 && change.via !== "redelivery") moved.push(change)
+      },
+      onRevision: flush,
+      onSynced: flush,
+      onNewTimeline: () => {
+        for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
+      }
+    }),
+    engine.scope
+  ))
+}
+
+/** Whether the first pass still waits for this input (E4). */
+const awaitInput = (registration: Registration, feed: Registrations.Feed, optional: boolean): void => {
+  if (!optional && !Informer.isSynced(feed.informer)) registration.unsynced.add(feed)
+}
+
+const inputSynced = (registration: Registration, feed: Registrations.Feed): void => {
+  if (!registration.unsynced.delete(feed)) return
+  openWhenSynced(registration)
+}
+
+/** Lets passes begin once no input is waited for. */
+const openWhenSynced = (registration: Registration): void => {
+  if (registration.unsynced.size > 0 || registration.isClosed) return
+  Deferred.doneUnsafe(registration.synced, Effect.void)
+  setPaused(registration)
+}
+
+/** The one place that says whether a registration's queue gives keys. */
+const setPaused = (registration: Registration): void =>
+  WorkQueue.setPausedUnsafe(registration.queue, registration.isPaused || registration.unsynced.size > 0)
+
+const startOwn = (
+  engine: Engine,
+  registration: Registration
+): Effect.Effect<Registrations.OwnFeed, Flaw, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { kind, store } = registration
+    const feed = yield* hold(engine, store, kind, registration.behaviour.options, "reconciler")
+    awaitInput(registration, feed, false)
+    let onChange: ((change: Informer.Change) => void) | undefined = undefined
+    const early: Array<Informer.Change> = []
+    const requests = yield* Informer.subscribe<EngineRequest>(feed.informer, {
+      onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
+      onSynced: () => inputSynced(registration, feed),
+      redelivery: true
+    })
+    const own: Registrations.OwnFeed = { feed, requests }
+    moveIn(registration, own)
+    onChange = Inputs.onOwnChange(registration, own, interrupt)
+    for (const change of early.splice(0)) onChange(change)
+    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+    return own
+  })
+
+/** From here on requests hang on this cache. Those the queue knows come along, as strays that find their place again. */
+const moveIn = (registration: Registration, own: Registrations.OwnFeed): void => {
+  for (const request of liveRequests(registration)) Registrations.becomeStray(registration, request)
+  registration.own = own
+}
+
+const liveRequests = (registration: Registration): ReadonlyArray<EngineRequest> =>
+  WorkQueue.keysUnsafe(registration.queue)
+
+const interrupt = (running: Registrations.Running): void => {
+  if (running.ordered !== undefined) return
+  running.ordered = "newerSpec"
+  running.fiber.interruptUnsafe()
+}
+
+const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
+  Effect.gen(function*() {
+    const feed = yield* hold(
+      engine,
+      input.store ?? registration.store,
+      input.kind,
+      input,
+      `owns ${input.kind.groupKind}`
+    )
+    awaitInput(registration, feed, input.optional)
+    yield* Informer.subscribe(feed.informer, {
+      onChange: Inputs.onOwnedChange(registration, input),
+      onSynced: () => inputSynced(registration, feed)
+    })
+    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+  })
+
+const startWatched = (engine: Engine, registration: Registration, input: Watched) =>
+  Effect.gen(function*() {
+    const feed = yield* hold(
+      engine,
+      input.store ?? registration.store,
+      input.kind,
+      input,
+      `watches ${input.kind.groupKind}`
+    )
+    awaitInput(registration, feed, input.optional)
+    let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
+    const name = `mapping of ${input.kind.groupKind}`
+    const mapper = Mapper.make(input.map, () => targets, {
+      onDefect: (cause) => {
+        registration.counters.handlerDefects++
+        registration.troubles.set(name, `the mapping of ${input.kind.groupKind} fails: ${String(cause)}`)
+      },
+      onAnswer: () => void registration.troubles.delete(name)
+    })
+    yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
+    targets = yield* Informer.subscribe<ReadonlyArray<Target>>(feed.informer, {
+      onChange: Inputs.onWatchedChange(registration, input, mapper),
+      onSynced: () => inputSynced(registration, feed)
+    })
+    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+  })
+
+const restart = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
+
+/** A stream of targets, begun anew with backoff when it ends or fails. */
+const startSource = (registration: Registration, source: Source) => {
+  const trouble = `source ${source.name}`
+  const listen = Stream.runForEach(source.targets, (target) =>
+    Effect.sync(() => {
+      registration.troubles.delete(trouble)
+      enqueue(registration, target, { _tag: "Enqueue", reason: source.name })
+    }))
+  return Effect.andThen(listen, Effect.fail("the stream ended")).pipe(
+    Effect.tapCause((cause) =>
+      Effect.suspend(() => {
+        registration.troubles.set(trouble, `source ${source.name} does not run: ${String(cause)}`)
+        return Effect.logWarning(`source ${source.name} of ${registration.name} is begun anew`, cause)
+      })
+    ),
+    Effect.sandbox,
+    Effect.retry(restart),
+    Effect.provideContext(registration.behaviour.context),
+    Effect.forkScoped
+  )
+}
+
+const isOwned = (input: AnyKind | Owned): input is Owned => "_tag" in input
+
+const ownedBy = (kind: AnyKind): Owned => ({
+  _tag: "Owned",
+  kind,
+  predicate: undefined,
+  namespace: undefined,
+  selector: undefined,
+  metadataOnly: false,
+  transform: undefined,
+  optional: false,
+  store: undefined,
+  controllerOnly: true
+})
+
+/** Starts all inputs of a registration's behaviour; they end with the Scope. */
+const startInputs = (engine: Engine, registration: Registration): Effect.Effect<void, Flaw, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { options } = registration.behaviour
+    yield* startOwn(engine, registration)
+    for (const input of options.owns ?? []) {
+      yield* startOwned(engine, registration, isOwned(input) ? input : ownedBy(input))
+    }
+    for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
+    for (const source of options.sources ?? []) yield* startSource(registration, source)
+    openWhenSynced(registration)
+  })
+
+// ---------------------------------------------------------------------------------------------------------------------
+// registering
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Registers, or swaps the reconciler of the registration that has the name (E5). Ends with the Scope. */
+export const register = Effect.fnUntraced(function*<R>(
+  engine: Engine,
+  store: Store.Service,
+  reconciler: Reconciler<R>,
+  options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
+) {
+  const context = yield* Effect.context<R>()
+  const scope = yield* Effect.scope
+  const behaviour = yield* Behaviours.make(reconciler, context)
+  const closing = engine.closing.get(reconciler.name)
+  if (closing !== undefined) yield* Deferred.await(closing)
+  if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
+  const known = engine.registrations.get(reconciler.name)
+  if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
+  const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
+  const owner = {}
+  return yield* Effect.uninterruptible(Effect.gen(function*() {
+    const before = { behaviour: registration.behaviour, inputs: registration.inputs, keys: knownKeys(registration) }
+    const inputs = Scope.makeUnsafe()
+    registration.behaviour = behaviour
+    registration.inputs = inputs
+    engine.registrations.set(registration.name, registration)
+    const started = yield* Effect.exit(
+      Effect.andThen(reconfigure(registration), Scope.provide(startInputs(engine, registration), inputs))
+    )
+    if (Exit.isFailure(started)) {
+      yield* Scope.close(inputs, started)
+      registration.behaviour = before.behaviour
+      registration.inputs = before.inputs
+      if (known === undefined) yield* close(engine, registration, 0)
+      return yield* Effect.failCause(started.cause)
+    }
+    if (before.inputs !== undefined) yield* Scope.close(before.inputs, Exit.void)
+    for (const key of before.keys) enqueueKey(registration, key, registered, 2)
+    registration.owner = owner
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.suspend(
+        () => (registration.owner === owner ? close(engine, registration, options.drainMillis) : Effect.void)
+      )
+    )
+    return registration
+  }))
+})
+
+const registered: Cause = { _tag: "Registered" }
+
+const mayReplace = (
+  known: Registration,
+  store: Store.Service,
+  reconciler: Reconciler<unknown>,
+  onDuplicate: "swap" | "fail"
+): Effect.Effect<void, Flaw> => {
+  if (onDuplicate === "fail") {
+    return Effect.fail({ field: "name", why: "is taken; choose another, or register with onDuplicate: \"swap\"" })
+  }
+  return known.kind.groupKind === reconciler.kind.groupKind && known.store === store
+    ? Effect.void
+    : Effect.fail({
+      field: "name",
+      why: `is taken by ${known.kind.groupKind} on store "${known.store.name}"; give one of them another name`
+    })
+}
+
+const create = Effect.fnUntraced(function*<R>(
+  engine: Engine,
+  store: Store.Service,
+  reconciler: Reconciler<R>,
+  behaviour: Registrations.Behaviour
+) {
+  yield* startCompanions(engine, store)
+  const scope = yield* Scope.fork(engine.scope)
+  const policies = Registrations.policies(() => registration.behaviour)
+  const queue = yield* Effect.mapError(
+    Scope.provide(
+      WorkQueue.make<EngineRequest, Cause, unknown>({
+        name: reconciler.name,
+        group: engine.pool.group,
+        ageAfter: engine.ageAfterMillis,
+        metrics: engine.metrics,
+        sameReason: Inputs.sameCause,
+        slot: Registrations.slotOnRequest,
+        ...policies
+      }),
+      scope
+    ),
+    (error): Flaw => ({ field: error.field, why: `must be ${error.expected}, but is ${error.actual}` })
+  )
+  WorkQueue.setPausedUnsafe(queue, true)
+  const registration: Registration = Registrations.make({
+    name: reconciler.name,
+    kind: reconciler.kind,
+    store,
+    queue,
+    behaviour,
+    scope,
+    synced: yield* Deferred.make<void>(),
+    idle: yield* Deferred.make<void>()
+  })
+  const health = yield* Effect.serviceOption(Health.Health)
+  yield* Scope.provide(
+    Effect.andThen(
+      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
+    ),
+    scope
+  )
+  return registration
+})
+
+/** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
+const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
+  if (engine.recorders.has(store)) return
+  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
+  engine.recorders.set(store, Option.getOrUndefined(given))
+  const own = Layer.succeed(Store.Store, store)
+  if (Option.isNone(given) && engine.companions.events) {
+    const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), own), engine.scope)
+    engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
+  }
+  if (engine.companions.collector) {
+    const recorder = engine.recorders.get(store)
+    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
+  }
+})
+
+/** Settings of the queue that the behaviour says. */
+const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {
+  const { concurrency, debounce, weight } = registration.behaviour.options
+  return Effect.mapError(
+    Effect.all([
+      WorkQueue.setConcurrency(registration.queue, concurrency ?? Infinity),
+      WorkQueue.setWeight(registration.queue, weight ?? 1),
+      WorkQueue.setDebounce(registration.queue, debounce)
+    ], { discard: true }),
+    (error): Flaw => ({ field: error.field, why: `must be ${error.expected}, but is ${error.actual}` })
+  )
+}
+
+/** Every key that the registration has heard of: a swap runs them all again, those that vanish meanwhile too. */
+const knownKeys = (
+  registration: Registration
+): ReadonlyArray<{ readonly namespace: string; readonly name: string }> => {
+  const keys = Array.from(registration.strays.values(), ({ name, namespace }) => ({ namespace, name }))
+  if (registration.own === undefined) return keys
+  for (const raw of Informer.list(registration.own.feed.informer)) {
+    keys.push({ namespace: raw.metadata.namespace ?? "", name: raw.metadata.name })
+  }
+  return keys
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// adding
+// ---------------------------------------------------------------------------------------------------------------------
+
+const enqueueKey = (
+  registration: Registration,
+  key: { readonly namespace: string; readonly name: string },
+  cause: Cause,
+  lane: WorkQueue.Lane
+): boolean => {
+  const request = Registrations.intern(registration, key.namespace, key.name)
+  const accepted = Inputs.add(request, cause, lane)
+  Registrations.forgetIfIdle(request)
+  return accepted
+}
+
+/** Adds from outside, in lane 0. False: the registration is closed. */
+export const enqueue = (registration: Registration, target: Target, cause: Cause): boolean =>
+  !registration.isClosed &&
+  enqueueKey(registration, { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }, cause, 0)
+
+export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
+  registration.isPaused = isPaused
+  setPaused(registration)
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// closing (E8)
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Stops intake, drains to the deadline, interrupts the rest, closes the watches. Twice is fine. */
+export const close = Effect.fnUntraced(function*(engine: Engine, registration: Registration, drainMillis: number) {
+  if (registration.isClosed) return
+  const done = yield* Deferred.make<void>()
+  registration.isClosed = true
+  engine.registrations.delete(registration.name)
+  engine.closing.set(registration.name, done)
+  if (registration.queue.isPaused || drainMillis === 0) yield* WorkQueue.shutdown(registration.queue)
+  else yield* WorkQueue.drain(registration.queue, { deadline: drainMillis })
+  if (registration.running.size > 0 && registration.queue.isPaused) {
+    yield* Effect.timeoutOption(Deferred.await(registration.idle), drainMillis)
+  }
+  yield* interruptAll(registration)
+  if (registration.inputs !== undefined) yield* Scope.close(registration.inputs, Exit.void)
+  yield* Scope.close(registration.scope, Exit.void)
+  engine.closing.delete(registration.name)
+  yield* Deferred.succeed(done, undefined)
+})
+
+/** Interrupts what still runs, and waits for it: nothing follows such a pass. */
+const interruptAll = (registration: Registration): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
+    for (const { running } of registration.running) {
+      if (running === undefined) continue
+      running.ordered = "dropped"
+      running.fiber.interruptUnsafe()
+      fibers.push(running.fiber)
+    }
+    return Effect.asVoid(Fiber.awaitAll(fibers))
+  })
+
+// ---------------------------------------------------------------------------------------------------------------------
+// what a key waits for (E10)
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A cache moved: what the key waited for there may be over. */
+const cacheMoved = (
+  engine: Pick<Engine, "now">,
+  request: EngineRequest,
+  feed: Registrations.Feed,
+  object: string,
+  change: Informer.Change
+): void => {
+  const { memory } = request
+  if (memory === undefined) return Feeds.stopWaiting(feed, object, request)
+  const { raw } = change.entry
+  const deleted = change.type === "Deleted"
+    ? { uid: change.object.metadata.uid, revision: change.revision }
+    : undefined
+  KeyMemory.cacheMoved(memory, feed, object, raw === undefined ? undefined : Feeds.seenOf(raw), deleted)
+  if (!KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
+  if (request.running === undefined) settleIdle(request, engine.now())
+}
+
+const timelineBegan = (engine: Pick<Engine, "now">, request: EngineRequest, feed: Registrations.Feed): void => {
+  if (request.memory === undefined) return
+  KeyMemory.timelineBegan(request.memory, feed)
+  if (request.running === undefined) settleIdle(request, engine.now())
+}
+
+/** A key that neither runs nor stands in the queue, and has nothing pending: its events have come, or never will. */
+const settleIdle = (request: EngineRequest, now: number): void => {
+  const { memory } = request
+  if (memory !== undefined && memory.pending.length === 0 && !isQueued(request)) memory.ownRevisions.clear()
+  settleMemory(request, now)
+}
+
+const isQueued = (request: EngineRequest): boolean => {
+  const place = request.entry?.place
+  return place === "Ready" || place === "Held" || place === "Waiting"
+}
+
+export const monotonicNow: Effect.Effect<() => number> = Effect.map(
+  Clock.Clock,
+  (clock) => () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+)
