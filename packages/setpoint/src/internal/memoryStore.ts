@@ -423,8 +423,7 @@ export const bookmark = (state: State): void => {
     cursor: StoreRules.cursor(String(revision), writeId)
   }
   for (const watch of state.watches) {
-    if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
-    if (watch.buffer.length < watch.bufferSize) push(watch, mark)
+    if (hasRoom(watch)) push(watch, mark)
   }
 }
 
@@ -482,7 +481,7 @@ const publish = (state: State, change: Change): void => {
     const whole = watch.namespace === undefined && watch.selector === undefined && !watch.metadataOnly
     const event = whole ? shared ??= eventFor(watch, change) : eventFor(watch, change)
     if (event === undefined) continue
-    if (watch.buffer.length < watch.bufferSize) push(watch, event)
+    if (hasRoom(watch)) push(watch, event)
     else end(state, watch, new Lagged({ bufferSize: watch.bufferSize }))
   }
 }
@@ -504,6 +503,12 @@ const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined =
 const concerns = (watch: Watch, object: Raw): boolean =>
   (watch.namespace === undefined || watch.namespace === object.metadata.namespace) &&
   (watch.selector === undefined || Selector.matches(watch.selector, object.metadata.labels))
+
+/** Whether one more event fits. It says all that an unread bookmark before it says, which therefore goes. */
+const hasRoom = (watch: Watch): boolean => {
+  if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
+  return watch.buffer.length < watch.bufferSize
+}
 
 const push = (watch: Watch, event: Driver.WatchEvent): void => {
   watch.buffer.push(event)
