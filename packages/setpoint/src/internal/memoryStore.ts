@@ -53,6 +53,8 @@ interface Objects {
   readonly byKey: Map<string, Raw>
   /** The keys of `byKey`, in order. */
   readonly keys: SortedKeys.SortedKeys
+  /** Keys of the objects that refer to an owner, by its uid: a collector asks for them. */
+  readonly byOwner: Map<string, Set<string>>
   readonly watches: Set<Watch>
 }
 
@@ -102,7 +104,13 @@ const kindOf = (state: State, at: Driver.KindAddress): Objects => {
     known.address = at // that of an import was a guess
     return known
   }
-  const kind: Objects = { address: at, byKey: new Map(), keys: SortedKeys.make(), watches: new Set() }
+  const kind: Objects = {
+    address: at,
+    byKey: new Map(),
+    keys: SortedKeys.make(),
+    byOwner: new Map(),
+    watches: new Set()
+  }
   state.kinds.set(name, kind)
   return kind
 }
@@ -166,7 +174,7 @@ export const list = (
   let lastKey = ""
   for (const key of keysOf(kind, was, options, after)) {
     const object = was !== undefined && was.has(key) ? was.get(key) : kind.byKey.get(key)
-    if (object === undefined || !selects(object, selector.success, options.ownerUid)) continue
+    if (object === undefined || !selects(object, selector.success, options)) continue
     if (items.length === limit) {
       next = JSON.stringify([revision, writeId, lastKey])
       break
@@ -198,16 +206,29 @@ const parsePage = (state: State, text: string): Result.Result<Place, Reason> => 
 const keysOf = (
   kind: Objects,
   was: ReadonlyMap<string, Raw | undefined> | undefined,
-  options: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  options: Pick<Driver.ListOptions, "namespace" | "name" | "ownerUid">,
   after: string
 ): Iterable<string> => {
-  const { name, namespace } = options
+  const { name, namespace, ownerUid } = options
   if (name !== undefined && namespace !== undefined) {
     const key = textOf({ namespace, name })
     return key > after ? [key] : []
   }
+  if (ownerUid !== undefined) return keysOfOwner(kind, was, ownerUid, after)
   const prefix = namespace === undefined ? "" : `${namespace}/`
   return range(kind, was, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
+}
+
+/** In order; of whatever namespace and name, which are looked at afterwards: these are few. */
+const keysOfOwner = (
+  kind: Objects,
+  was: ReadonlyMap<string, Raw | undefined> | undefined,
+  ownerUid: string,
+  after: string
+): Iterable<string> => {
+  const keys = new Set(kind.byOwner.get(ownerUid))
+  for (const [key, object] of was ?? []) if (object !== undefined && refersTo(object, ownerUid)) keys.add(key)
+  return [...keys].filter((key) => key > after).toSorted(byBytes)
 }
 
 function* range(
@@ -254,10 +275,20 @@ const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<st
   return values
 }
 
-const selects = (object: Raw, selector: Selector.Selector | undefined, ownerUid: string | undefined): boolean => {
-  if (ownerUid !== undefined && !object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid)) return false
+const selects = (
+  object: Raw,
+  selector: Selector.Selector | undefined,
+  options: Pick<Driver.ListOptions, "namespace" | "name" | "ownerUid">
+): boolean => {
+  const { name, namespace, ownerUid } = options
+  if (ownerUid !== undefined && !refersTo(object, ownerUid)) return false
+  if (namespace !== undefined && namespace !== (object.metadata.namespace ?? "")) return false
+  if (name !== undefined && name !== object.metadata.name) return false
   return selector === undefined || Selector.matches(selector, object.metadata.labels)
 }
+
+const refersTo = (object: Raw, ownerUid: string): boolean =>
+  object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid) ?? false
 
 const parseSelector = (text: string | undefined): Result.Result<Selector.Selector | undefined, Reason> => {
   if (text === undefined || text === "") return Result.succeed(undefined)
@@ -346,10 +377,27 @@ const commit = (
     kind.byKey.set(key, after)
     if (before === undefined) SortedKeys.insert(kind.keys, key)
   }
+  noteOwners(kind, key, before, after)
   const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
   Timeline.remember(state.timeline, change)
   publish(state, change)
   if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
+}
+
+/** What did not change is the same reference (`takeIn`), so that most writes have nothing to do here. */
+const noteOwners = (kind: Objects, key: string, before: Raw | undefined, after: Raw | undefined): void => {
+  const was = before?.metadata.ownerReferences
+  const is = after?.metadata.ownerReferences
+  if (was === is) return
+  for (const { uid } of was ?? []) {
+    const keys = kind.byOwner.get(uid)
+    if (keys?.delete(key) === true && keys.size === 0) kind.byOwner.delete(uid)
+  }
+  for (const { uid } of is ?? []) {
+    const keys = kind.byOwner.get(uid)
+    if (keys === undefined) kind.byOwner.set(uid, new Set([key]))
+    else keys.add(key)
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -435,7 +483,7 @@ const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArra
   const objects: Array<Raw> = []
   for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
     const object = self.kind.byKey.get(key)
-    if (object !== undefined && selects(object, self.selector, undefined)) objects.push(object)
+    if (object !== undefined && selects(object, self.selector, { namespace })) objects.push(object)
   }
   const slices = function*() {
     for (let i = 0; i < objects.length; i += sliceSize) {
