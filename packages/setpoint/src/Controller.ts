@@ -87,6 +87,11 @@ export interface Options {
   readonly metrics?: boolean | undefined
   /** Record give-ups, hot loops, panics and failures for good as Events of their objects. Default `true`. */
   readonly events?: boolean | undefined
+  /**
+   * Start the garbage collector of a store with its first registration, where its driver has none of its own. Default
+   * `true`.
+   */
+  readonly collector?: boolean | undefined
 }
 
 /**
@@ -284,7 +289,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"]>()
+  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
     host: { feeds, now },
@@ -308,7 +313,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     now,
     scope,
     recorders,
-    companions: { events: options.events ?? true },
+    companions: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))

@@ -66,7 +66,9 @@ import * as Buffer from "./internal/informerBuffer.ts"
 import * as Cache from "./internal/informerCache.ts"
 import * as Machine from "./internal/informerMachine.ts"
 import * as Run from "./internal/informerRun.ts"
+import { seriesOf } from "./internal/informerSeries.ts"
 import * as Names from "./internal/names.ts"
+import * as Metrics from "./Metrics.ts"
 import type { Key, Raw } from "./Resource.ts"
 import type { Revision } from "./Revision.ts"
 import * as Selector from "./Selector.ts"
@@ -340,10 +342,13 @@ export const make: (
  * @internal
  */
 export const start = (self: Informer): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.asVoid(Effect.acquireRelease(
-    Effect.forkScoped(Run.run(self.work), { startImmediately: true }),
-    () => Effect.map(Run.now, (millis) => Rules.close(self.work.state, millis))
-  ))
+  Effect.andThen(
+    Metrics.register(seriesOf(self.store, self.full, self.work)),
+    Effect.asVoid(Effect.acquireRelease(
+      Effect.forkScoped(Run.run(self.work), { startImmediately: true }),
+      () => Effect.map(Run.now, (millis) => Rules.close(self.work.state, millis))
+    ))
+  )
 
 /**
  * An informer that does not run yet: synchronous, so that who shares informers can make and note one in one step.

@@ -14,6 +14,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as EventRecorder from "../EventRecorder.ts"
+import * as GarbageCollector from "../GarbageCollector.ts"
 import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
@@ -51,9 +52,9 @@ export interface Engine {
   readonly now: () => number
   /** The Controller's own Scope: what it owns ends with it. */
   readonly scope: Scope.Scope
-  /** By store: who records its events. */
-  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"]>
-  readonly companions: { readonly events: boolean }
+  /** By store: who records its events. A store that is in here has its companions. */
+  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>
+  readonly companions: { readonly events: boolean; readonly collector: boolean }
   isClosed: boolean
 }
 
@@ -393,15 +394,20 @@ const create = Effect.fnUntraced(function*<R>(
   return registration
 })
 
-/** What a store gets with its first registration: a recorder of events. It ends with the Controller. */
+/** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
 const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
   if (engine.recorders.has(store)) return
   const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
-  if (Option.isSome(given)) engine.recorders.set(store, given.value)
-  else if (engine.companions.events) {
-    const layer = Layer.provide(EventRecorder.layer(), Layer.succeed(Store.Store, store))
-    const built = yield* Layer.buildWithScope(layer, engine.scope)
+  engine.recorders.set(store, Option.getOrUndefined(given))
+  const own = Layer.succeed(Store.Store, store)
+  if (Option.isNone(given) && engine.companions.events) {
+    const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), own), engine.scope)
     engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
+  }
+  if (engine.companions.collector) {
+    const recorder = engine.recorders.get(store)
+    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
   }
 })
 

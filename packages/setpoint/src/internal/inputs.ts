@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 import type * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
+import * as Owner from "../Owner.ts"
 import type { Cause } from "../Pass.ts"
 import * as Predicate from "../Predicate.ts"
 import type { Owned } from "../Reconciler.ts"
@@ -106,26 +107,11 @@ const quiet: { readonly [V in Exclude<Informer.Via, "watch">]: Cause } = {
   newTimeline: { _tag: "NewTimeline" }
 }
 
-/** Owners of the registration's kind, by reference of group and kind. */
-export const ownersOf = (raw: Raw, owner: AnyKind, controllerOnly: boolean): ReadonlyArray<Target> => {
-  const references = raw.metadata.ownerReferences
-  if (references === undefined) return none
-  const targets: Array<Target> = []
-  for (const reference of references) {
-    if (controllerOnly && reference.controller !== true) continue
-    if (reference.kind !== owner.address.kind || groupOf(reference.apiVersion) !== owner.address.group) continue
-    const namespace = owner.address.scope === "Cluster" ? "" : raw.metadata.namespace ?? ""
-    targets.push({ namespace, name: reference.name })
-  }
-  return targets
-}
-
 const none: ReadonlyArray<Target> = []
 
-const groupOf = (apiVersion: string): string => {
-  const slash = apiVersion.indexOf("/")
-  return slash < 0 ? "" : apiVersion.slice(0, slash)
-}
+/** Owners of the registration's kind, by reference of group and kind. */
+const ownersOf = (raw: Raw, owner: AnyKind, controllerOnly: boolean): ReadonlyArray<Target> =>
+  raw.metadata.ownerReferences === undefined ? none : Owner.requestsOf(raw, owner.address, { controllerOnly })
 
 /** Stops passes of an object while its value is `"true"`; deletion runs all the same. */
 export const pausedAnnotation = "setpoint.dev/paused"
