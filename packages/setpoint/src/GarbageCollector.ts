@@ -23,7 +23,8 @@
  *
  * **Shutdown** Interrupting it leaves nothing half done: what is due is seen from the store, by whoever collects next.
  *
- * **Memory** One node for each object of the store: its metadata, which is shared with the watch that brought it.
+ * **Memory** One node for each object that has owners or is one, each Namespace and each Event: its metadata, which is
+ * shared with the watch that brought it. Of other objects nothing is kept.
  *
  * @since 0.1.0
  */
@@ -92,6 +93,8 @@ export interface Options {
   readonly syncTimeout?: Duration.Input | undefined
 }
 
+const maxSearches = 100
+
 interface Collector {
   readonly driver: StoreDriver.Service
   readonly state: Rules.State
@@ -104,6 +107,8 @@ interface Collector {
   /** Opened when nothing is unsynced. */
   readonly synced: Latch.Latch
   readonly counts: { deleted: number; errors: number }
+  /** Searches for owners out of reach that are left until the next discovery. */
+  searches: number
   /** Tells people about an owner that is out of reach. */
   readonly warn: (object: Raw, message: string) => Effect.Effect<void>
 }
@@ -184,6 +189,7 @@ const make = Effect.fnUntraced(function*(driver: StoreDriver.Service, options: O
     unsynced: new Map(),
     synced: yield* Latch.make(),
     counts: { deleted: 0, errors: 0 },
+    searches: maxSearches,
     warn: (object, message) =>
       Effect.andThen(
         Effect.logWarning(`${object.kind} ${keyText(keyOf(object))}: ${message}`),
@@ -216,7 +222,10 @@ const collect = Effect.fnUntraced(function*(self: Collector, options: Options): 
     Effect.orDie // it is retried for ever
   )
   yield* Effect.timeoutOption(Latch.await(self.synced), options.syncTimeout ?? "30 seconds")
-  const rediscover = Effect.catch(discover(self), complain("the kinds of the store cannot be read"))
+  const rediscover = Effect.suspend(() => {
+    self.searches = maxSearches
+    return Effect.catch(discover(self), complain("the kinds of the store cannot be read"))
+  })
   const discovering = Effect.forever(Effect.andThen(Effect.sleep(options.discovery ?? "10 seconds"), rediscover))
   const passes = Effect.forever(WorkQueue.takeWith(self.queue, (ticket) => pass(self, ticket)), { disableYield: true })
   const working = Effect.catchTag(passes, "Done", () => Effect.never) // closed: the scope is about to interrupt
@@ -257,7 +266,7 @@ const follow = (self: Collector, at: StoreDriver.KindAddress): Effect.Effect<voi
 interface Progress {
   from: "current" | Cursor
   failures: number
-  /** The uids of the initial list, until it is whole. */
+  /** The uids of the initial list that the graph keeps, until it is whole. */
   present: Set<string> | undefined
 }
 
@@ -302,8 +311,8 @@ const takeIn = (
     switch (event._tag) {
       case "Added":
       case "Modified":
-        progress.present?.add(event.object.metadata.uid)
         enqueue(Rules.observed(self.state, at, event.object), event.initial)
+        if (self.state.nodes.has(event.object.metadata.uid)) progress.present?.add(event.object.metadata.uid)
         break
       case "Deleted":
         progress.present?.delete(event.last.metadata.uid)
@@ -354,9 +363,8 @@ const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effec
     case "Later":
       return { afterMillis: step.millis }
     case "Confirm": {
-      const absent = yield* Effect.forEach(step.owners, (owner) => confirmAbsent(self, node.object, owner))
-      // An owner that is there, and not in the graph: its kind's watch is about to bring it.
-      return absent.includes(false) ? "again" : yield* attempt(self, uid)
+      const isSettled = yield* Effect.forEach(step.owners, (owner) => confirm(self, node.object, owner))
+      return isSettled.includes(false) ? "again" : yield* attempt(self, uid)
     }
     case "Hold":
     case "Cut":
@@ -368,29 +376,51 @@ const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effec
 })
 
 /**
- * Whether a most-recent read does not find the owner. What could not be read is not absent: the read's error says why.
+ * Tells the graph what a most-recent read finds of an owner. What could not be read is not absent: the read's error says
+ * why. `false`: the answer may be out of date already.
  */
-const confirmAbsent = Effect.fnUntraced(function*(
+const confirm = Effect.fnUntraced(function*(
   self: Collector,
   dependent: Raw,
   owner: OwnerReference
 ): Effect.fn.Return<boolean, StoreError> {
   const namespace = dependent.metadata.namespace ?? ""
-  const found = yield* readOwner(self, namespace, owner)
-  if (found?.metadata.uid === owner.uid) return false
+  const at = yield* kindOfOwner(self, owner)
+  const before = Rules.moment(self.state)
+  const isReadable = at !== undefined && (at.scope === "Cluster" || namespace !== "")
+  const found = isReadable ? yield* readOwner(self, at, namespace, owner) : undefined
+  if (at !== undefined && found?.metadata.uid === owner.uid) return Rules.learned(self.state, at, found, before)
+  const elsewhere = at === undefined ? undefined : yield* findOutOfReach(self, at, owner)
+  if (at !== undefined && elsewhere !== undefined) return Rules.learned(self.state, at, elsewhere, before)
   Rules.confirmedAbsent(self.state, namespace, owner.uid)
   return true
 })
 
-const readOwner = Effect.fnUntraced(function*(self: Collector, namespace: string, owner: OwnerReference) {
+/**
+ * An owner that never was in reach may be in another namespace: that is worth a warning. Looking for it can be a search
+ * through a whole kind, so it is done `maxSearches` times between two discoveries only.
+ */
+const findOutOfReach = Effect.fnUntraced(function*(
+  self: Collector,
+  at: StoreDriver.KindAddress,
+  owner: OwnerReference
+): Effect.fn.Return<Raw | undefined, StoreError> {
+  if (at.scope === "Cluster" || Rules.wasSeen(self.state, owner) || self.searches === 0) return undefined
+  self.searches--
+  const page = yield* self.driver.list(at, { consistency: "mostRecent", metadataOnly: true, name: owner.name })
+  return page.items.find((object) => object.metadata.uid === owner.uid)
+})
+
+/** `undefined`: the store has no object of the owner's kind. */
+const kindOfOwner = Effect.fnUntraced(function*(self: Collector, owner: OwnerReference) {
   const group = groupOf(owner)
   const isOwners = (at: StoreDriver.KindAddress) => at.kind === owner.kind && at.group === group
   // A kind that the store does not list has no objects.
-  const at = [...self.followed.values()].find(isOwners) ?? (yield* discover(self)).find(isOwners)
-  if (at === undefined) return undefined
-  if (at.scope === "Namespaced" && namespace === "") return undefined // out of reach of a cluster-scoped dependent
-  return yield* read(self, at, { namespace: at.scope === "Cluster" ? "" : namespace, name: owner.name })
+  return [...self.followed.values()].find(isOwners) ?? (yield* discover(self)).find(isOwners)
 })
+
+const readOwner = (self: Collector, at: StoreDriver.KindAddress, namespace: string, { name }: OwnerReference) =>
+  read(self, at, { namespace: at.scope === "Cluster" ? "" : namespace, name })
 
 const read = (self: Collector, at: StoreDriver.KindAddress, key: Key): Effect.Effect<Raw | undefined, StoreError> =>
   self.driver.get(at, key, { consistency: "mostRecent", metadataOnly: !Rules.isEvent(at) }).pipe(
