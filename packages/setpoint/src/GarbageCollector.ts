@@ -94,6 +94,7 @@ export interface Options {
 }
 
 const maxSearches = 100
+const pageSize = 500
 
 interface Collector {
   readonly driver: StoreDriver.Service
@@ -259,37 +260,32 @@ const follow = (self: Collector, at: StoreDriver.KindAddress): Effect.Effect<voi
     if (self.followed.has(kind)) return Effect.void
     self.followed.set(kind, at)
     self.unsynced.set(kind, "has not brought its initial list")
-    return Effect.asVoid(FiberSet.run(self.watchers, watch(self, at)))
+    return Effect.asVoid(FiberSet.run(self.watchers, followFor(self, at)))
   })
 
-/** How far a watch came: `"current"` until its initial list is whole. */
+/** How far a kind was followed: `undefined` until it is listed. */
 interface Progress {
-  from: "current" | Cursor
+  cursor: Cursor | undefined
   failures: number
-  /** The uids of the initial list that the graph keeps, until it is whole. */
-  present: Set<string> | undefined
 }
 
-/**
- * Brings the changes of a kind into the graph, for ever: where the watch ends it goes on from its cursor, or lists
- * anew.
- */
-const watch = Effect.fnUntraced(function*(self: Collector, at: StoreDriver.KindAddress): Effect.fn.Return<never> {
-  const progress: Progress = { from: "current", failures: 0, present: undefined }
+/** Brings a kind into the graph, for ever: lists it, watches from there, goes on where a watch ended or lists anew. */
+const followFor = Effect.fnUntraced(function*(
+  self: Collector,
+  at: StoreDriver.KindAddress
+): Effect.fn.Return<never> {
+  const progress: Progress = { cursor: undefined, failures: 0 }
+  const kind = Rules.kindOf(at)
   while (true) {
-    if (progress.from === "current") progress.present = new Set()
-    const events = self.driver.watch(at, { from: progress.from, metadataOnly: !Rules.isEvent(at) })
-    const ended = yield* Effect.result(
-      Stream.runForEach(events, (batch) => Effect.sync(() => takeIn(self, at, progress, batch)))
-    )
+    const ended = yield* Effect.result(Effect.andThen(list(self, at, progress), watch(self, at, progress)))
     if (Result.isFailure(ended)) {
-      const { failure } = ended
-      if (failure.reason._tag === "Expired") {
-        progress.from = "current"
+      const { message, reason } = ended.failure
+      if (reason._tag === "Expired") {
+        progress.cursor = undefined
         Rules.newTimeline(self.state)
       }
-      if (self.unsynced.has(Rules.kindOf(at))) self.unsynced.set(Rules.kindOf(at), failure.message)
-      yield* Effect.logDebug(`collector: the watch of ${Rules.kindOf(at)} ended: ${failure.message}`)
+      if (self.unsynced.has(kind)) self.unsynced.set(kind, message)
+      yield* Effect.logDebug(`collector: following ${kind} ended: ${message}`)
     }
     yield* Effect.sleep(backoffMillis(progress.failures++) * (0.8 + 0.4 * (yield* Random.next)))
   }
@@ -297,38 +293,54 @@ const watch = Effect.fnUntraced(function*(self: Collector, at: StoreDriver.KindA
 
 const backoffMillis = (failures: number): number => Math.min(30_000, 100 * 2 ** Math.min(failures, 20))
 
-const takeIn = (
+/** Lists a kind, unless its cursor is known, page by page, so that others get their turn in between. */
+const list = Effect.fnUntraced(function*(
   self: Collector,
   at: StoreDriver.KindAddress,
-  progress: Progress,
-  batch: ReadonlyArray<StoreDriver.WatchEvent>
-): void => {
-  const enqueue = (uids: ReadonlyArray<string>, initial: boolean) => {
-    for (const uid of uids) WorkQueue.addUnsafe(self.queue, uid, { lane: initial ? 2 : 0 })
-  }
-  progress.failures = 0
-  for (const event of batch) {
-    switch (event._tag) {
-      case "Added":
-      case "Modified":
-        enqueue(Rules.observed(self.state, at, event.object), event.initial)
-        if (self.state.nodes.has(event.object.metadata.uid)) progress.present?.add(event.object.metadata.uid)
-        break
-      case "Deleted":
-        progress.present?.delete(event.last.metadata.uid)
-        enqueue(Rules.vanished(self.state, event.last.metadata.uid), false)
-        break
-      case "InitialDone":
-        if (progress.present !== undefined) enqueue(Rules.relisted(self.state, at, progress.present), false)
-        progress.present = undefined
-        self.unsynced.delete(Rules.kindOf(at))
-        openWhenSynced(self)
-        break
-      case "Bookmark":
-        break
+  progress: Progress
+): Effect.fn.Return<void, StoreError> {
+  if (progress.cursor !== undefined) return
+  const present = new Set<string>() // of what the graph keeps
+  const options = { consistency: "mostRecent", metadataOnly: !Rules.isEvent(at), limit: pageSize } as const
+  let page = yield* self.driver.list(at, options)
+  const { cursor } = page
+  while (true) {
+    for (const object of page.items) {
+      enqueue(self, Rules.observed(self.state, at, object), 2)
+      if (self.state.nodes.has(object.metadata.uid)) present.add(object.metadata.uid)
     }
-    if (progress.present === undefined) progress.from = event.cursor
+    if (page.next === undefined) break
+    yield* Effect.yieldNow
+    page = yield* self.driver.list(at, { ...options, page: page.next })
   }
+  enqueue(self, Rules.relisted(self.state, at, present), 0)
+  progress.cursor = cursor
+  self.unsynced.delete(Rules.kindOf(at))
+  openWhenSynced(self)
+})
+
+/** Takes in changes from the cursor on. */
+const watch = (
+  self: Collector,
+  at: StoreDriver.KindAddress,
+  progress: Progress
+): Effect.Effect<void, StoreError> => {
+  const events = Stream.suspend(() =>
+    self.driver.watch(at, { from: progress.cursor ?? "current", metadataOnly: !Rules.isEvent(at) })
+  )
+  return Stream.runForEach(events, (batch) =>
+    Effect.sync(() => {
+      progress.failures = 0
+      for (const event of batch) {
+        if ("object" in event) enqueue(self, Rules.observed(self.state, at, event.object), 0)
+        else if ("last" in event) enqueue(self, Rules.vanished(self.state, event.last.metadata.uid), 0)
+        progress.cursor = event.cursor
+      }
+    }))
+}
+
+const enqueue = (self: Collector, uids: ReadonlyArray<string>, lane: WorkQueue.Lane): void => {
+  for (const uid of uids) WorkQueue.addUnsafe(self.queue, uid, { lane })
 }
 
 // One object
@@ -506,10 +518,7 @@ const unblocked = (self: Collector, owner: Raw): Effect.Effect<boolean, StoreErr
 
 const dependentsOf = (self: Collector, owner: Raw) => listAll(self, () => ({ ownerUid: owner.metadata.uid }))
 
-/** Enough for one attempt: who acts on what it found comes again. */
-const pageSize = 500
-
-/** Deletes what is in a namespace. `true`: there was nothing. */
+/** Deletes what is in a namespace, a page of each kind. `true`: there was nothing. */
 const emptied = Effect.fnUntraced(function*(self: Collector, namespace: string) {
   const contents = yield* listAll(self, (at) => at.scope === "Cluster" ? undefined : { namespace, limit: pageSize })
   yield* Effect.forEach(
