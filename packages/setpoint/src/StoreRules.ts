@@ -17,6 +17,7 @@ import * as Apply from "./Apply.ts"
 import * as fieldPath from "./internal/fieldPath.ts"
 import * as Json from "./internal/json.ts"
 import * as metadata from "./internal/metadata.ts"
+import * as names from "./internal/names.ts"
 import { sizeOf, takeIn } from "./internal/takeIn.ts"
 import { isMarkedForDeletion, type Key, key as keyOfObject, type Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
@@ -465,3 +466,72 @@ const refused = (reason: Reason): Decision => ({ _tag: "Refused", reason })
 
 /** A stored object is JSON: it was checked when it came in. */
 const json = (raw: Raw): Json.JsonObject => raw as unknown as Json.JsonObject
+
+// ---------------------------------------------------------------------------------------------------------------------
+// what stores of our own need beside
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * An object from outside, checked as far as a store without its kind can: for `import`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Imported {
+  /** Guessed from the object: the first call that names the kind says how it is. */
+  readonly at: KindAddress
+  readonly key: Key
+  readonly object: Raw
+}
+
+/**
+ * Checks and copies an exported object; `index` is its place among those that are imported, for the error's paths.
+ *
+ * @category rules
+ * @since 0.1.0
+ */
+export const importObject = (input: unknown, index: number, freeze = true): Result.Result<Imported, Invalid> => {
+  const invalid = (fields: ReadonlyArray<Field>) =>
+    Result.fail(
+      new Invalid({
+        fields: fields.map(({ path, why }) => ({ path: `[${index}]${path === "" ? "" : `.${path}`}`, why }))
+      })
+    )
+  const taken = takeIn(input, undefined, { freeze })
+  if (Result.isFailure(taken)) return invalid([taken.failure])
+  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
+  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
+  if (
+    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
+    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
+  ) {
+    return invalid([{ path: "", why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion" }])
+  }
+  const slash = object.apiVersion.indexOf("/")
+  const at: KindAddress = {
+    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
+    version: object.apiVersion.slice(slash + 1),
+    kind: object.kind,
+    plural: names.pluralOf(object.kind),
+    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
+  }
+  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
+  const flaws = [...metadata.checkKey(at, key), ...metadata.check(meta)]
+  return flaws.length > 0 ? invalid(flaws) : Result.succeed({ at, key, object: object as Raw })
+}
+
+/**
+ * A random uid for an object that is created, and a random id for a write, from Effect's `Random`.
+ *
+ * @category identities
+ * @since 0.1.0
+ */
+export { uuid, writeId } from "./internal/ids.ts"
+
+/**
+ * Milliseconds of wall time as an object's timestamp: RFC 3339 in UTC, to the second.
+ *
+ * @category identities
+ * @since 0.1.0
+ */
+export { fromMillis as timestamp } from "./internal/timestamps.ts"

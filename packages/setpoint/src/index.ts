@@ -175,6 +175,13 @@ export * as StoreError from "./StoreError.ts"
 export * as StoreRules from "./StoreRules.ts"
 
 /**
+ * What lies between a store's writes and the one reader of a watch: a filter and a bounded buffer.
+ *
+ * @since 0.1.0
+ */
+export * as WatchBuffer from "./WatchBuffer.ts"
+
+/**
  * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.
  *
  * @since 0.1.0
