@@ -140,17 +140,8 @@ export const get = (
   return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
 }
 
-/** The object without all but its envelope; the same one each time. */
-const metadataOf = (object: Raw): Raw => {
-  const known = stripped.get(object)
-  if (known !== undefined) return known
-  const { apiVersion, kind, metadata } = object
-  const only: Raw = Object.freeze({ apiVersion, kind, metadata })
-  stripped.set(object, only)
-  return only
-}
-
-const stripped = new WeakMap<Raw, Raw>() // a pure function's memo: no store sees another's through it
+/** The object without all but its envelope: small, and made anew, so that nothing is kept of it. */
+const metadataOf = ({ apiVersion, kind, metadata }: Raw): Raw => Object.freeze({ apiVersion, kind, metadata })
 
 /** A snapshot, or a page of one (S8). @category reading @since 0.1.0 */
 export const list = (
