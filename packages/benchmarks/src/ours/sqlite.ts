@@ -62,10 +62,18 @@ const changed = (object: Widget, i: number): Widget => ({
 })
 
 export const subjects: { readonly [name: string]: Subject } = {
-  setpoint: on(
-    Effect.map(
-      Store.Store,
-      (store) => (object, i) => store.update(Widget, { ...object, spec: { ...object.spec, field0: field0(i) } })
-    )
+  setpoint: on(Effect.map(Store.Store, (store) => (object, i) => store.update(Widget, changed(object, i)))),
+  /** Beneath `Store`: what the driver alone takes. */
+  "setpoint-driver": on(
+    Effect.map(StoreDriver.StoreDriver, (driver) => (object, i) =>
+      Effect.map(
+        driver.write(Widget.address, { op: "update", object: changed(object, i) }, {
+          uid: object.metadata.uid,
+          revision: object.metadata.resourceVersion,
+          writeId: `write-${object.metadata.resourceVersion}`,
+          hasStatus: false
+        }),
+        ({ object }) => object as unknown as Widget // the kind is plain: stored as it is typed
+      ))
   )
 }
