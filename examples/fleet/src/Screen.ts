@@ -23,13 +23,14 @@ export const make = (out: NodeJS.WriteStream): Screen => {
   const isTerminal = out.isTTY === true
   let table: ReadonlyArray<string> = []
   const draw = (lines: ReadonlyArray<string>, above: string) => {
+    if (!isTerminal) return void out.write(above)
     out.write(`${up(table.length)}${clear}${above}${lines.map((line) => `${line}\n`).join("")}`)
     table = lines
   }
   return {
     isTerminal,
     line: (text) => draw(table, `${text}\n`),
-    table: (lines) => isTerminal && draw(lines, "")
+    table: (lines) => draw(lines, "")
   }
 }
 

@@ -17,13 +17,14 @@ import * as View from "./View.ts"
 
 const screen = Screen.make(process.stdout)
 
-/** On a terminal, the table; elsewhere the log says all there is to say. */
+/** On a terminal, the table; elsewhere the log says all there is to say. It stands until every process has ended. */
 const table = Layer.effectDiscard(
-  Effect.gen(function*() {
-    if (screen.isTerminal) yield* Screen.show(screen, process.stdout.columns, yield* View.make)
-    yield* Effect.logInfo(`the fleet is supervised, pid ${process.pid}`)
-  })
+  screen.isTerminal
+    ? Effect.flatMap(View.make, (view) => Screen.show(screen, process.stdout.columns, view))
+    : Effect.void
 )
+
+const greeting = Layer.effectDiscard(Effect.logInfo(`the fleet is supervised, pid ${process.pid}`))
 
 const fleet = Command.make("fleet", {
   dir: Flag.String("dir").pipe(
@@ -32,12 +33,12 @@ const fleet = Command.make("fleet", {
   ),
   state: Flag.String("state").pipe(
     Flag.withAlias("s"),
-    Flag.withDescription("SQLite file with what the fleet must remember; made where there is none"),
+    Flag.withDescription("SQLite file with what the fleet must remember; made where there is none (default: fleet.db)"),
     Flag.withDefault("fleet.db")
   ),
   logs: Flag.String("logs").pipe(
     Flag.withAlias("l"),
-    Flag.withDescription("Folder for what the processes print, a file each"),
+    Flag.withDescription("Folder for what the processes print, a file each (default: logs)"),
     Flag.withDefault("logs")
   ),
   leave: Flag.Boolean("leave").pipe(
@@ -45,13 +46,15 @@ const fleet = Command.make("fleet", {
     Flag.withDefault(false)
   )
 }, ({ dir, leave, logs, state }) =>
-  table.pipe(
+  greeting.pipe(
     Layer.provideMerge(ManifestFolder.layer({ folder: dir })),
     Layer.provideMerge(Fleet.layer({ leave })),
+    Layer.provideMerge(table),
     Layer.provideMerge(Claim.layer),
     Layer.provideMerge(Layer.mergeAll(NodeProcesses.layer({ logs }), SqliteStore.layer({ filename: state }))),
     Layer.provide(Logger.layer([Screen.logger(screen)])),
-    Layer.launch
+    Layer.launch,
+    Effect.tapError((error) => Effect.sync(() => screen.line(`fleet: ${error.message}`)))
   )).pipe(
     Command.withDescription(
       "Keeps the processes that a folder of manifests declares running. Ctrl-C ends the processes in order, then the " +
@@ -67,9 +70,6 @@ const fleet = Command.make("fleet", {
   )
 
 Command.run(fleet, { version: "0.1.0" }).pipe(
-  Effect.catch((error) =>
-    Effect.andThen(Effect.sync(() => screen.line(`fleet: ${error.message}`)), Effect.fail(error))
-  ),
   Effect.provide(NodeServices.layer),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )
