@@ -20,7 +20,7 @@ const screen = Screen.make(process.stdout)
 /** On a terminal, the table; elsewhere the log says all there is to say. It stands until every process has ended. */
 const table = Layer.effectDiscard(
   screen.isTerminal
-    ? Effect.flatMap(View.make, (view) => Screen.show(screen, process.stdout.columns, view))
+    ? Effect.flatMap(View.make, (view) => Screen.show(screen, view))
     : Effect.void
 )
 
