@@ -8,18 +8,20 @@
  *   `blockOwnerDeletion`;
  * - *orphan*: the references to the owner are cut first, and the dependents stay.
  *
- * A dependent of several owners stays while one of them lives, and loses its references to the others. An owner in another
- * namespace counts as absent, and a warning says so. Where a `Namespace` object exists, the collector holds it by a
- * finalizer, and once it is marked, empties the namespace before it goes. Events go an hour after they last happened, and
- * the oldest of an object beyond 100.
+ * A dependent of several owners stays while one of them lives, and loses its references to the others. An owner in
+ * another namespace counts as absent, and a warning says so. Where a `Namespace` object exists, the collector holds it
+ * by a finalizer, and once it is marked, empties the namespace before it goes. Events go an hour after they last
+ * happened, and the oldest of an object beyond 100.
  *
- * **Consistency** Nothing is deleted on the word of a watch. That an owner is absent is confirmed by a most-recent read of the
- * owner, and the object is read again before it is written; every write carries its uid and revision. So two collectors on
- * one store are harmless, and what a living owner holds is never deleted. Before an owner goes by foreground or orphan deletion,
- * its dependents are listed once more from the store.
+ * **Consistency** Nothing is deleted on the word of a watch. That an owner is absent is confirmed by a most-recent read
+ * of the owner, and the object is read again before it is written; every write carries its uid and revision. So two
+ * collectors on one store are harmless, and what a living owner holds is never deleted. Before an owner goes by
+ * foreground or orphan deletion, its dependents are listed once more from the store.
  *
- * **Delivery** Each object is tried again, with a backoff of its own, until what is due for it is done. A kind that appears is
- * found within `discovery`.
+ * **Delivery** Each object is tried again, with a backoff of its own, until what is due for it is done. A kind that
+ * appears is found within `discovery`.
+ *
+ * **Shutdown** Interrupting it leaves nothing half done: what is due is seen from the store, by whoever collects next.
  *
  * **Memory** One node for each object of the store: its metadata, which is shared with the watch that brought it.
  *
@@ -135,8 +137,8 @@ export const run = (
   )
 
 /**
- * Collects for the `Store` of its context, where its driver has no collector of its own. A defect is logged, and the collector
- * starts anew.
+ * Collects for the `Store` of its context, where its driver has no collector of its own. A defect is logged, and the
+ * collector starts anew.
  *
  * It reports to `Health` and to an `EventRecorder` where the context has them.
  *
@@ -259,7 +261,10 @@ interface Progress {
   present: Set<string> | undefined
 }
 
-/** Brings the changes of a kind into the graph, for ever: where the watch ends it goes on from its cursor, or lists anew. */
+/**
+ * Brings the changes of a kind into the graph, for ever: where the watch ends it goes on from its cursor, or lists
+ * anew.
+ */
 const watch = Effect.fnUntraced(function*(self: Collector, at: StoreDriver.KindAddress): Effect.fn.Return<never> {
   const progress: Progress = { from: "current", failures: 0, present: undefined }
   while (true) {
@@ -324,16 +329,7 @@ type After = "done" | "again" | { readonly afterMillis: number }
 
 const pass = Effect.fnUntraced(function*(self: Collector, ticket: WorkQueue.Ticket<string, string, unknown>) {
   const exit = yield* Effect.exit(attempt(self, ticket.key))
-  if (Exit.isSuccess(exit)) {
-    const after = exit.value
-    if (after === "again") WorkQueue.requeueUnsafe(self.queue, ticket)
-    else {WorkQueue.finishUnsafe(
-        self.queue,
-        ticket,
-        after === "done" ? {} : { next: { delayMillis: after.afterMillis } }
-      )}
-    return
-  }
+  if (Exit.isSuccess(exit)) return endWith(self, ticket, exit.value)
   if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
   self.counts.errors++
   WorkQueue.failUnsafe(self.queue, ticket, exit.cause)
@@ -341,6 +337,12 @@ const pass = Effect.fnUntraced(function*(self: Collector, ticket: WorkQueue.Tick
   const about = object === undefined ? ticket.key : `${object.kind} ${keyText(keyOf(object))}`
   yield* Effect.logWarning(`collector: ${about} is tried again`, exit.cause)
 })
+
+const endWith = (self: Collector, ticket: WorkQueue.Ticket<string, string, unknown>, after: After): void => {
+  if (after === "again") WorkQueue.requeueUnsafe(self.queue, ticket)
+  else if (after === "done") WorkQueue.finishUnsafe(self.queue, ticket)
+  else WorkQueue.finishUnsafe(self.queue, ticket, { next: { delayMillis: after.afterMillis } })
+}
 
 const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effect.fn.Return<After, StoreError> {
   const node = self.state.nodes.get(uid)
@@ -365,7 +367,9 @@ const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effec
   }
 })
 
-/** Whether a most-recent read does not find the owner. What could not be read is not absent: the read's error says why. */
+/**
+ * Whether a most-recent read does not find the owner. What could not be read is not absent: the read's error says why.
+ */
 const confirmAbsent = Effect.fnUntraced(function*(
   self: Collector,
   dependent: Raw,
@@ -460,7 +464,10 @@ const orphaned = Effect.fnUntraced(function*(self: Collector, owner: Raw) {
   return dependents.length === 0
 })
 
-/** Whether no dependent is left that its owner waits for. The dependents themselves are attempted as the graph brings them. */
+/**
+ * Whether no dependent is left that its owner waits for. The dependents themselves are attempted as the graph brings
+ * them.
+ */
 const unblocked = (self: Collector, owner: Raw): Effect.Effect<boolean, StoreError> =>
   Effect.map(
     dependentsOf(self, owner),

@@ -85,7 +85,10 @@ export const make = (options: Omit<WatchOptions, "from">): Result.Result<WatchBu
 export const selector = (text: string | undefined): Result.Result<Selector.Selector | undefined, Invalid> =>
   text === undefined || text === ""
     ? Result.succeed(undefined)
-    : Result.mapError(Selector.parse(text), (error) => new Invalid({ fields: [{ path: "selector", why: error.message }] }))
+    : Result.mapError(
+      Selector.parse(text),
+      (error) => new Invalid({ fields: [{ path: "selector", why: error.message }] })
+    )
 
 // ---------------------------------------------------------------------------------------------------------------------
 // the store's side

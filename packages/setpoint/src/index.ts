@@ -6,11 +6,46 @@
 export * as Apply from "./Apply.ts"
 
 /**
- * The engine: registrations, workers, and the one policy switch.
+ * Conditions: what a status says about an object, one aspect at a time, in Kubernetes' form.
+ *
+ * @since 0.1.0
+ */
+export * as Condition from "./Condition.ts"
+
+/**
+ * The engine: registers reconcilers, watches their objects, and runs their passes on shared workers.
  *
  * @since 0.1.0
  */
 export * as Controller from "./Controller.ts"
+
+/**
+ * Events: what happened to an object, kept as objects that people read (`kubectl describe` shows them).
+ *
+ * @since 0.1.0
+ */
+export * as EventRecorder from "./EventRecorder.ts"
+
+/**
+ * Finalizers: a clean-up that a store waits for before it removes an object, declared as one thing.
+ *
+ * @since 0.1.0
+ */
+export * as Finalizer from "./Finalizer.ts"
+
+/**
+ * The garbage collector: deletes what no owner holds any more.
+ *
+ * @since 0.1.0
+ */
+export * as GarbageCollector from "./GarbageCollector.ts"
+
+/**
+ * Health: whether the process is live, whether it is ready, and why not, a part.
+ *
+ * @since 0.1.0
+ */
+export * as Health from "./Health.ts"
 
 /**
  * Informers: a cache of a kind's objects that a list fills and a watch keeps in step, shared by all who read it.
@@ -35,11 +70,25 @@ export * as Kind from "./Kind.ts"
 export * as MemoryStore from "./MemoryStore.ts"
 
 /**
+ * Metrics: plain counters of the engine, read when somebody looks.
+ *
+ * @since 0.1.0
+ */
+export * as Metrics from "./Metrics.ts"
+
+/**
  * Outcomes: what a pass that did not fail says about the next one.
  *
  * @since 0.1.0
  */
 export * as Outcome from "./Outcome.ts"
+
+/**
+ * Owners: which object another one belongs to.
+ *
+ * @since 0.1.0
+ */
+export * as Owner from "./Owner.ts"
 
 /**
  * The current pass: what a call to a store, made from inside a reconciler, belongs to.

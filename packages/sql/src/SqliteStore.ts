@@ -53,9 +53,12 @@ import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as GroupCommit from "./internal/groupCommit.ts"
 import { OpenError } from "./internal/openError.ts"
 import * as OpenFile from "./internal/openFile.ts"
+import * as Reading from "./internal/reading.ts"
 import * as Schema from "./internal/schema.ts"
 import * as Sqlite from "./internal/sqlite.ts"
 import * as Tables from "./internal/tables.ts"
+import * as Watching from "./internal/watching.ts"
+import * as Writing from "./internal/writing.ts"
 
 export {
   /**
@@ -101,8 +104,7 @@ export interface Options {
 export const make = (options: Options): Effect.Effect<StoreDriver.Service, OpenError, Scope.Scope> =>
   Effect.gen(function*() {
     const settings = yield* validated(options)
-    const db = yield* Effect.acquireRelease(opened(settings), (db) => Effect.sync(() => db.close()))
-    const state = Tables.make(db, settings)
+    const state = yield* Effect.acquireRelease(opened(settings), ({ db }) => Effect.sync(() => db.close()))
     const commits = GroupCommit.make(state)
     const { bookmarkInterval, pollInterval } = settings
     yield* Effect.forkScoped(GroupCommit.run(commits, patiently(settings)), { startImmediately: true })
@@ -210,7 +212,9 @@ const opened = (settings: Settings) =>
   Effect.withFiber((fiber) => {
     const birthId = StoreRules.writeId(fiber.getRef(Random.Random))
     const attempt = Effect.suspend(() =>
-      Effect.fromResult(OpenFile.open({ ...settings, steps: Schema.migrations, birthId }))
+      Effect.fromResult(
+        OpenFile.open({ ...settings, steps: Schema.migrations, birthId }, (db) => Tables.make(db, settings))
+      )
     )
     return Effect.catchTag(patiently(settings)(attempt), "Busy", ({ why }) => {
       const { filename } = settings
@@ -264,15 +268,17 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
   const commit = <A>(subject: StoreError.Subject, run: () => Result.Result<A, StoreError.Reason>) =>
     Effect.mapError(GroupCommit.submit(commits, run), (reason) => StoreError.make(subject, reason))
 
-  const pull = (subject: StoreError.Subject, watch: Tables.Watch): Effect.Effect<Events, StoreError.StoreError> => {
+  const pull = (subject: StoreError.Subject, watch: Watching.Watch): Effect.Effect<Events, StoreError.StoreError> => {
     const batch = Effect.suspend(() => {
       const { opening } = watch
       return opening === undefined
         ? Effect.mapError(WatchBuffer.pull(watch.buffer), (reason) => StoreError.make(subject, reason))
-        : readSnapshot(subject, () => Tables.open(state, watch, opening))
+        : readSnapshot(subject, () => Watching.open(state, watch, opening))
     })
-    return Effect.flatMap(batch, (events) =>
-      Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed([events]) : pull(subject, watch))
+    return Effect.flatMap(
+      batch,
+      (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed([events]) : pull(subject, watch)
+    )
   }
 
   return {
@@ -286,35 +292,33 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
       generation: "all",
       writeIds: true
     },
-    kinds: read(wholeStore("kinds"), () => Result.succeed(Tables.kinds(state))),
-    get: (at, key, options) =>
-      read(subjectOf("get", at, key), () => Tables.get(state, at, key, options.metadataOnly)),
-    list: (at, options) => readSnapshot(subjectOf("list", at), () => Tables.list(state, at, options)),
+    kinds: read(wholeStore("kinds"), () => Result.succeed(Reading.kinds(state))),
+    get: (at, key, options) => read(subjectOf("get", at, key), () => Reading.get(state, at, key, options.metadataOnly)),
+    list: (at, options) => readSnapshot(subjectOf("list", at), () => Reading.list(state, at, options)),
     write: (at, write, options) =>
       Effect.withFiber((fiber) => {
         const given = { nowText: nowText(fiber), uid: () => StoreRules.uuid(fiber.getRef(Random.Random)) }
         const subject = subjectOf(write.op, at, StoreRules.keyOf(write))
-        return commit(subject, () => Tables.write(state, at, write, options, given))
+        return commit(subject, () => Writing.write(state, at, write, options, given))
       }),
-    outcome: (writeId) =>
-      readSnapshot(wholeStore("outcome"), () => Result.succeed(Tables.outcome(state, writeId))),
+    outcome: (writeId) => readSnapshot(wholeStore("outcome"), () => Result.succeed(Reading.outcome(state, writeId))),
     watch: (at, options) => {
       const subject = subjectOf("watch", at)
       const watch = Effect.acquireRelease(
-        readSnapshot(subject, () => Tables.watch(state, at, options)),
-        (watch) => Effect.sync(() => Tables.close(state, watch))
+        readSnapshot(subject, () => Watching.watch(state, at, options)),
+        (watch) => Effect.sync(() => Watching.close(state, watch))
       )
       return Stream.unwrap(Effect.map(watch, (watch) => Stream.fromPull(Effect.succeed(pull(subject, watch)))))
     },
-    fence: (lease, epoch) => commit(wholeStore("fence"), () => Tables.fence(state, lease, epoch)),
+    fence: (lease, epoch) => commit(wholeStore("fence"), () => Writing.fence(state, lease, epoch)),
     export: Stream.unwrap(Effect.map(
-      readSnapshot(wholeStore("export"), () => Result.succeed(Tables.walks(state))),
+      readSnapshot(wholeStore("export"), () => Result.succeed(Reading.walks(state))),
       (walks) => {
         const subject = wholeStore("export")
         return Stream.paginate(0, (i) =>
           i === walks.length
             ? Effect.succeed([[], Option.none()])
-            : Effect.map(readSnapshot(subject, () => Tables.step(state, walks[i], 500)), (slice) => [
+            : Effect.map(readSnapshot(subject, () => Reading.step(state, walks[i], 500)), (slice) => [
               slice.map(([, object]) => object),
               Option.some(walks[i].done ? i + 1 : i)
             ]))
@@ -329,7 +333,7 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
             gap: 1 + Math.floor(random.nextDoubleUnsafe() * 2 ** 32),
             writeId: () => StoreRules.writeId(random)
           }
-          return commit(wholeStore("import"), () => Tables.importAll(state, all, given))
+          return commit(wholeStore("import"), () => Writing.importAll(state, all, given))
         }))
   }
 }

@@ -9,8 +9,10 @@ import { temporaryFile } from "./files.ts"
 describe("the contract", { concurrent: false }, () => {
   StoreContract.suite("SqliteStore in memory", (options) => SqliteStore.layer({ ...options, filename: ":memory:" }))
 
-  const place = Effect.map(temporaryFile, (filename): StoreContract.MakeLayer => (options) =>
-    SqliteStore.layer({ ...options, filename }))
+  const place = Effect.map(
+    temporaryFile,
+    (filename): StoreContract.MakeLayer => (options) => SqliteStore.layer({ ...options, filename })
+  )
 
   StoreContract.suite(
     "SqliteStore in a file",

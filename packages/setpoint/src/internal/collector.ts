@@ -1,7 +1,7 @@
 /**
  * The rules of the garbage collector: who depends on whom, and what is due for one object. Synchronous: no Effect, no
- * clock, no fiber. The caller brings changes in ({@link observed}, {@link vanished}), asks what is due ({@link due}), and
- * carries it out.
+ * clock, no fiber. The caller brings changes in ({@link observed}, {@link vanished}), asks what is due ({@link due}),
+ * and carries it out.
  *
  * The graph may lag behind the store. So a step that writes is decided again on the object as it is stored, and is
  * carried out under that object's uid and revision; and that an owner is absent is confirmed by a read.

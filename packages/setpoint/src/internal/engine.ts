@@ -405,7 +405,9 @@ const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store
     engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
   }
   if (engine.companions.collector) {
-    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), own), engine.scope))
+    const recorder = engine.recorders.get(store)
+    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
   }
 })
 

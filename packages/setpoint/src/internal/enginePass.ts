@@ -1,6 +1,7 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
+import * as Informer from "../Informer.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
@@ -62,12 +63,23 @@ export class EnginePass implements Pass, Reader, Writes {
   }
 
   #mayAskCaches(store: string, kind: string): boolean {
-    return !this.#readsStore && this.#wroteKinds?.has(`${store} ${kind}`) !== true
+    return !this.#readsStore && (this.#wroteKinds === undefined || !this.#wroteKinds.has(`${store} ${kind}`))
+  }
+
+  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
+  #requested(store: string, kind: string, key: Key): Raw | undefined {
+    const { name, namespace, object, registration } = this.request
+    const isRequested = name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
+      store === registration.store.name
+    const informer = registration.own?.feed.informer
+    return isRequested && informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
   }
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const found = this.#mayAskCaches(store, kind) ? Feeds.get(this.#host.feeds, store, kind, key) : undefined
+    const found = this.#mayAskCaches(store, kind)
+      ? this.#requested(store, kind, key) ?? Feeds.get(this.#host.feeds, store, kind, key)
+      : undefined
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found

@@ -582,7 +582,8 @@ export const imported = (
     (highest, { object }) => Math.max(highest, revisionNumber(object)),
     state.timeline.latest.revision
   )
-  for (const watch of state.watches) end(state, watch, new Expired({ why: "another timeline was imported" }))
+  const imported = new Expired({ why: "another timeline was imported", otherTimeline: true })
+  for (const watch of state.watches) end(state, watch, imported)
   state.kinds.clear()
   state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
   for (const { at, key, object } of taken) {

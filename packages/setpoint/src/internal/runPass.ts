@@ -16,7 +16,7 @@ import { EnginePass, type Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import * as PassEnd from "./passEnd.ts"
-import * as Registration from "./registration.ts"
+import type * as Registration from "./registration.ts"
 
 /** Hears when passes start and end: for tests and simulators. Nothing is paid without one. */
 export interface Observer {

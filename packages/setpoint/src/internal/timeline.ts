@@ -67,8 +67,9 @@ export const retained = <Change extends Made>(
   writeId: string
 ): Result.Result<void, Expired> => {
   const expired = (why: string) => Result.fail(new Expired({ why }))
+  const other = (why: string) => Result.fail(new Expired({ why, otherTimeline: true }))
   if (!(revision >= self.birth.revision && revision <= self.latest.revision)) {
-    return expired(`revision ${revision} is not of this store's timeline`)
+    return other(`revision ${revision} is not of this store's timeline`)
   }
   if (revision < self.floor.revision) {
     return expired(`revision ${revision} is no longer retained; the oldest is ${self.floor.revision}`)
@@ -76,7 +77,7 @@ export const retained = <Change extends Made>(
   const known = revision === self.floor.revision ? self.floor : self.changes[slotOf(self, revision)]
   return known.writeId === writeId
     ? Result.succeed(undefined)
-    : expired(`revision ${revision} was another change: the store was restored or made anew`)
+    : other(`revision ${revision} was another change: the store was restored or made anew`)
 }
 
 /** Whether a write was applied, as far as the history reaches. */

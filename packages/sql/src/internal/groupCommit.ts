@@ -32,7 +32,12 @@ export interface GroupCommit {
 /** So that no transaction holds up the thread, or another process, for long. */
 const jobsPerCommit = 512
 
-export const make = (state: Tables.State): GroupCommit => ({ state, jobs: new Set(), wake: undefined, closed: undefined })
+export const make = (state: Tables.State): GroupCommit => ({
+  state,
+  jobs: new Set(),
+  wake: undefined,
+  closed: undefined
+})
 
 /** Runs `run` in the next commit, and answers after it. Interrupting it takes it out of the line. */
 export const submit = <A>(self: GroupCommit, run: () => Result.Result<A, Reason>): Effect.Effect<A, Reason> =>
@@ -52,8 +57,10 @@ export const run = (
   patient: <A>(attempt: Effect.Effect<A, Sqlite.Failure>) => Effect.Effect<A, Sqlite.Failure>
 ): Effect.Effect<never> => {
   const commitAll = patient(commit(self))
-  const once = Effect.catch(commitAll, (failure) =>
-    Effect.sync(() => answerAll([...self.jobs], self, Exit.fail(reasonOf(failure)))))
+  const once = Effect.catch(
+    commitAll,
+    (failure) => Effect.sync(() => answerAll([...self.jobs], self, Exit.fail(reasonOf(failure))))
+  )
   // the turn in between is when others that are ready put their writes in line, and timers get theirs
   const next = Effect.andThen(Effect.andThen(somethingThere(self), Effect.yieldNow), once)
   return Effect.forever(next, { disableYield: true })
@@ -99,11 +106,12 @@ const commit = (self: GroupCommit): Effect.Effect<void, Sqlite.Failure> =>
     return Effect.void
   })
 
-/** A defect is its own job's, and it wrote nothing yet: the rules run before the rows. */
+/** A defect, or an object that cannot be read, is its own job's, and it wrote nothing yet: the rows come last. */
 const exitOf = (job: Job): Exit.Exit<unknown, Reason> => {
   try {
     return Result.match(job.run(), { onFailure: Exit.fail, onSuccess: Exit.succeed })
   } catch (error) {
+    if (error instanceof Sqlite.Unreadable) return Exit.fail(reasonOf({ _tag: "Damaged", why: error.message }))
     if (Sqlite.isError(error)) throw error
     return Exit.die(error)
   }

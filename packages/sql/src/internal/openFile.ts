@@ -25,12 +25,14 @@ export interface Options {
 /** Files up to this size are read whole before they are opened. */
 const verifiedBytes = 64 * 1024 * 1024
 
-/** `Busy` where another try can help. */
-export const open = (options: Options): Result.Result<DatabaseSync, OpenError | Sqlite.Failure & { readonly _tag: "Busy" }> => {
-  if (options.filename === ":memory:") return Result.succeed(opened(options))
+/** `begin` makes what is wanted of the connection. `Busy` where another try can help. */
+export const open = <A>(
+  options: Options,
+  begin: (db: DatabaseSync) => A
+): Result.Result<A, OpenError | Sqlite.Failure & { readonly _tag: "Busy" }> => {
   const looked = Sqlite.attempt(() => look(options))
   if (Result.isSuccess(looked) && looked.success !== undefined) return Result.fail(refusal(options, looked.success))
-  const result = Result.flatMap(looked, () => Sqlite.attempt(() => opened(options)))
+  const result = Result.flatMap(looked, () => Sqlite.attempt(() => opened(options, begin)))
   return Result.mapError(result, (failure) => {
     const { _tag, why } = failure
     return _tag === "Busy" ? { _tag, why } : refusal(options, [reasons[_tag], why])
@@ -57,6 +59,7 @@ const reasons: Readonly<Record<Exclude<Sqlite.Failure["_tag"], "Busy">, OpenErro
 
 /** Why the file cannot be a store; `undefined` where it is one, or is empty, or is not there yet. */
 const look = (options: Options): Refusal | undefined => {
+  if (options.filename === ":memory:") return undefined
   const file = Path.resolve(options.filename)
   const folder = Path.dirname(file)
   if (!Fs.existsSync(folder)) return ["CannotOpen", `there is no folder ${JSON.stringify(folder)}`]
@@ -100,6 +103,9 @@ const judge = (db: DatabaseSync, size: number, alone: boolean, newest: number): 
   if (version > newest) return ["NewerSchema", `its schema version is ${version}, this program knows up to ${newest}`]
   const missing = version < newest ? [] : Schema.tables.filter((table) => !names.includes(table))
   if (missing.length > 0) return ["Damaged", `it has no table ${missing.join(", ")}`]
+  if (version > 0 && db.prepare("SELECT count(*) AS n FROM timeline").get()?.n !== 1) {
+    return ["Damaged", "its table timeline has not one row"]
+  }
   if (alone && pragma(db, "page_count") * pragma(db, "page_size") > size) return ["Damaged", "it has been cut off"]
   if (size > verifiedBytes) return undefined
   const found = db.prepare("PRAGMA quick_check(1)").get()?.quick_check
@@ -116,13 +122,13 @@ const tablesOf = (db: DatabaseSync): ReadonlyArray<string> =>
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** What SQLite refuses is thrown, after the connection is closed. */
-const opened = (options: Options): DatabaseSync => {
+const opened = <A>(options: Options, begin: (db: DatabaseSync) => A): A => {
   const db = new DatabaseSync(options.filename, { timeout: 0 })
   try {
     db.exec("PRAGMA journal_mode = WAL")
     db.exec(`PRAGMA synchronous = ${options.synchronous}`)
     if (pragma(db, "user_version") < options.steps.length) migrated(db, options)
-    return db
+    return begin(db)
   } catch (error) {
     db.close()
     throw error

@@ -26,6 +26,11 @@ export const attempt = <A>(statements: () => A): Result.Result<A, Failure> => {
   }
 }
 
+/** An object's text that is none, found by a read: SQLite keeps what it is given, and notices only damage of its own. */
+export class Unreadable extends Error {
+  readonly errcode = 11
+}
+
 /** Whether SQLite has thrown it. */
 export const isError = (error: unknown): error is Error & { readonly errcode: number } =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number"
