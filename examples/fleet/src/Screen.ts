@@ -22,6 +22,8 @@ const up = (count: number) => count === 0 ? "" : `\u001b[${count}A\r`
 /** The screen of a stream such as `process.stdout`. */
 export const make = (out: NodeJS.WriteStream): Screen => {
   const isTerminal = out.isTTY === true
+  // Who read it may be gone before the fleet has ended; that is no reason to end otherwise.
+  out.on("error", () => undefined)
   let table: ReadonlyArray<string> = []
   const draw = (lines: ReadonlyArray<string>, above: string) => {
     if (!isTerminal) return void out.write(above)
