@@ -9,8 +9,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { Controller, GarbageCollector, Store } from "setpoint"
-import { Process, Service } from "./Kinds.ts"
+import { Controller, Store } from "setpoint"
+import { Process } from "./Kinds.ts"
 import { processes } from "./ProcessReconciler.ts"
 import { services } from "./ServiceReconciler.ts"
 
@@ -67,6 +67,5 @@ export const layer = (options: Options = {}) =>
   Controller.layerFor(services).pipe(
     Layer.provideMerge(ending(options)),
     Layer.provideMerge(Controller.layerFor(processes)),
-    Layer.provideMerge(GarbageCollector.layer({ kinds: [Service.address, Process.address] })),
     Layer.provideMerge(Controller.layer({ workers: 64 }))
   )

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { Kind, MemoryStore, Pass, type Resource, Store, StoreDriver, StoreError } from "setpoint"
+import { Kind, MemoryStore, Pass, type Resource, Store, type StoreDriver, StoreError } from "setpoint"
 
 const Website = Kind.make({
   group: "example.dev",

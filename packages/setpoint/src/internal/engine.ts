@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../EventRecorder.ts"
 import * as GarbageCollector from "../GarbageCollector.ts"
 import * as Health from "../Health.ts"
@@ -444,18 +445,25 @@ const enqueueKey = (
   registration: Registration,
   key: { readonly namespace: string; readonly name: string },
   cause: Cause,
-  lane: WorkQueue.Lane
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
 ): boolean => {
   const request = Registrations.intern(registration, key.namespace, key.name)
-  const accepted = Inputs.add(request, cause, lane)
+  const accepted = Inputs.add(request, cause, lane, trace)
   Registrations.forgetIfIdle(request)
   return accepted
 }
 
 /** Adds from outside, in lane 0. False: the registration is closed. */
-export const enqueue = (registration: Registration, target: Target, cause: Cause): boolean =>
-  !registration.isClosed &&
-  enqueueKey(registration, { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }, cause, 0)
+export const enqueue = (
+  registration: Registration,
+  target: Target,
+  cause: Cause,
+  trace?: Tracer.AnySpan
+): boolean => {
+  const key = { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }
+  return !registration.isClosed && enqueueKey(registration, key, cause, 0, trace)
+}
 
 export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
   registration.isPaused = isPaused

@@ -21,7 +21,7 @@ import type * as Store from "../Store.ts"
 import type * as WorkQueue from "../WorkQueue.ts"
 import type * as Breaker from "./breaker.ts"
 import type * as Feeds from "./feeds.ts"
-import * as KeyMemory from "./keyMemory.ts"
+import type * as KeyMemory from "./keyMemory.ts"
 import type { Ordered } from "./passEnd.ts"
 
 export type Queue = WorkQueue.WorkQueue<EngineRequest, Cause, unknown>
