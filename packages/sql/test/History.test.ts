@@ -48,11 +48,7 @@ describe("what is kept", () => {
     Effect.gen(function*() {
       const driver = yield* SqliteStore.make({ filename: ":memory:", history: 100 })
       yield* Effect.forEach(numbers(1_200), (i) => Things.create(driver, `a-${i}`), { concurrency: "unbounded" })
-      const open = Effect.gen(function*() {
-        const events = yield* Things.follow(driver)
-        yield* events
-        return events
-      })
+      const open = Effect.tap(Things.follow(driver), (events) => events)
       const kept = yield* open
       const expired = yield* open
       for (let i = 0; i < 50; i++) yield* Things.resize(driver, "a-999", i)
