@@ -121,7 +121,7 @@ const make = Effect.fnUntraced(function*(options: { readonly logs: string }) {
   const probe = (port: number, check: HealthCheck): Effect.Effect<void, Unhealthy> =>
     client.get(`http://127.0.0.1:${port}${check.path}`).pipe(
       Effect.tap((response) => response.text),
-      Effect.mapError((error) => new Unhealthy({ why: `no answer on port ${port} (${error.reason._tag})` })),
+      Effect.mapError(() => new Unhealthy({ why: `no answer on port ${port}` })),
       Effect.filterOrFail(
         (response) => response.status >= 200 && response.status < 400,
         (response) => new Unhealthy({ why: `${check.path} on port ${port} answered ${response.status}` })

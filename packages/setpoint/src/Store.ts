@@ -238,12 +238,13 @@ export const make = (
 
   const get: Service["get"] = (kind, input) =>
     Effect.withFiber((fiber) => {
-      const key = checkedKey("get", kind, input)
-      if (Result.isFailure(key)) return Effect.fail(key.failure)
       const pass = countCall(fiber)
-      const cached = pass?.reader.get(name, kind.groupKind, key.success)
-      if (cached === "absent") return Effect.fail(Writer.failure("get", kind, key.success, new NotFound()))
-      if (cached !== undefined) return decoded("get", kind, cached)
+      const asked = keyOf(kind, input)
+      const cached = pass?.reader.get(name, kind.groupKind, asked)
+      if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
+      const key = checkedKey("get", kind, asked)
+      if (Result.isFailure(key)) return Effect.fail(key.failure)
+      if (cached === "absent") return Effect.fail(Writer.failure("get", kind, asked, new NotFound()))
       return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
     })
 
@@ -551,6 +552,11 @@ const isUnchanged = <A extends Any>(kind: Kind<A>, base: Raw, object: Raw): bool
   })
   return decision._tag === "Unchanged"
 }
+
+const keyOf = <A extends Any>(kind: Kind<A>, input: KeyInput): Key => ({
+  namespace: input.namespace ?? (kind.address.scope === "Namespaced" ? "default" : ""),
+  name: input.name
+})
 
 const checkedKey = <A extends Any>(
   operation: string,

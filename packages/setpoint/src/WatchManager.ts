@@ -10,6 +10,25 @@
  *
  * **Memory** One informer an identity; nothing is kept of one that stopped.
  *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store, WatchManager } from "setpoint"
+ *
+ * const Note = Kind.make({ group: "example.dev", version: "v1", kind: "Note", fields: { text: Schema.String } })
+ *
+ * const program = Effect.gen(function*() {
+ *   const store = yield* Store.Store
+ *   const manager = yield* WatchManager.make()
+ *   const one = yield* WatchManager.acquire(manager, store, Note.address)
+ *   const two = yield* WatchManager.acquire(manager, store, Note.address)
+ *   assert.equal(one, two)
+ * })
+ *
+ * Effect.runFork(Effect.scoped(Effect.provide(program, MemoryStore.layer)))
+ * ```
+ *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

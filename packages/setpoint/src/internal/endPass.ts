@@ -3,6 +3,7 @@
  */
 import type { Cause } from "../Pass.ts"
 import * as WorkQueue from "../WorkQueue.ts"
+import * as Feeds from "./feeds.ts"
 import * as HotLoop from "./hotLoop.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { PassEnd } from "./passEnd.ts"
@@ -67,7 +68,9 @@ const conflicted = (
     return fail(registration, ticket, error, 0, "Retrying")
   }
   const delayMillis = at === undefined ? registration.behaviour.firstDelayMillis() : 0
-  if (at !== undefined) KeyMemory.conflicted(memory, at.stale, at.seen, now)
+  if (at !== undefined && KeyMemory.conflicted(memory, at.stale, at.seen, now)) {
+    Feeds.wait(at.stale.cache, at.stale.object, request)
+  }
   WorkQueue.finishUnsafe(registration.queue, ticket, {
     failures: "keep",
     next: { delayMillis, lane: 1, reason: conflict }
@@ -133,15 +136,24 @@ export const endPass = (
   }
 }
 
-/** Whether a pass is caused by nothing but the key's own writes and requeues (E11). */
+/**
+ * Whether a pass is caused by nothing but the key's own writes and requeues (E11). A time that the pass before had set,
+ * absorbed by such an event before it came (E1), is no other cause.
+ */
 export const isSelfCaused = (request: EngineRequest, ticket: Ticket): boolean => {
-  if (ticket.others > 0 || ticket.reasons.length === 0) return false
+  if (ticket.others > 0) return false
+  let isOwn = false
   for (const cause of ticket.reasons) {
-    if (cause._tag === "Requeue") continue
-    if (cause._tag !== "Event" || !KeyMemory.isOwnRevision(request.memory, cause.revision)) return false
+    if (timers.has(cause._tag)) continue
+    if (cause._tag === "Event" ? !KeyMemory.isOwnRevision(request.memory, cause.revision) : cause._tag !== "Requeue") {
+      return false
+    }
+    isOwn = true
   }
-  return true
+  return isOwn
 }
+
+const timers = new Set<Cause["_tag"]>(["RequeueAfter", "Retry", "Conflict", "Recheck"])
 
 /** Counts the pass towards a hot loop, and spaces the key that is in one. */
 export const watchForLoops = (

@@ -91,7 +91,13 @@ const resuming = (machine: Machine, reason: ListReason): Working =>
 
 export const start = (machine: Machine, now: number): void => goTo(machine, listing(machine, "first"), now)
 
-export const close = (machine: Machine, now: number): void => goTo(machine, { _tag: "Closed" }, now)
+/** Nothing keeps the cache in step from here on. */
+export const close = (machine: Machine, now: number, why?: string): void => {
+  if (machine.place._tag === "Closed") return
+  goTo(machine, { _tag: "Closed" }, now)
+  machine.synced = false
+  machine.lastError = why ?? machine.lastError
+}
 
 /** The wait is over. */
 export const goOn = (machine: Machine, now: number): void => {
@@ -229,7 +235,7 @@ export const why = (machine: Machine): string | undefined => {
     case "Idle":
       return "not started"
     case "Closed":
-      return "closed"
+      return lastError === undefined ? "closed" : `closed; last: ${lastError}`
     case "Listing":
       return `listing (${place.reason})${lastError === undefined ? "" : ` after: ${lastError}`}`
     case "Watching":

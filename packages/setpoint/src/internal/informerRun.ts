@@ -60,9 +60,21 @@ export const sliced = Effect.fnUntraced(function*<A>(items: Iterable<A>, f: (ite
   }
 })
 
-/** Lists, watches and waits until interrupted. Outside of any pass, whoever started it. */
+/**
+ * Lists, watches and waits until interrupted. Outside of any pass, whoever started it. A rule that broke closes the
+ * informer: a cache that nothing keeps in step must not look like one.
+ */
 export const run = (self: Work): Effect.Effect<never> =>
   Effect.raceFirst(keepInStep(self), redeliverForEver(self)).pipe(
+    Effect.catchDefect((defect) =>
+      Effect.andThen(
+        Effect.logError(`informer ${self.kind}: a rule broke, and it is closed`, defect),
+        Effect.flatMap(now, (millis) => {
+          Rules.close(self.state, millis, `a rule broke: ${String(defect)}`)
+          return Effect.never
+        })
+      )
+    ),
     Effect.provideService(Pass.Current, undefined),
     Effect.provideService(Pass.Caller, `informer/${self.kind}`)
   )

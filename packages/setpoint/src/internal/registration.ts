@@ -21,7 +21,7 @@ import type * as Store from "../Store.ts"
 import type * as WorkQueue from "../WorkQueue.ts"
 import type * as Breaker from "./breaker.ts"
 import type * as Feeds from "./feeds.ts"
-import * as KeyMemory from "./keyMemory.ts"
+import type * as KeyMemory from "./keyMemory.ts"
 import type { Ordered } from "./passEnd.ts"
 
 export type Queue = WorkQueue.WorkQueue<EngineRequest, Cause, unknown>
@@ -42,6 +42,8 @@ export class EngineRequest implements Request {
   readonly registration: Registration
   readonly namespace: string
   readonly name: string
+  /** The cache's entry of its object, where the cache of its kind holds one: nothing is looked up by key. */
+  object: Informer.Entry | undefined = undefined
   /** The queue's entry, so that the queue looks nothing up. */
   entry: WorkQueue.Entry<EngineRequest, Cause, unknown> | undefined = undefined
   memory: KeyMemory.KeyMemory<Feed> | undefined = undefined
@@ -80,7 +82,8 @@ export interface Behaviour {
   readonly maxRetries: number
   readonly deadlineMillis: number | undefined
   readonly recheckMillis: number
-  readonly redeliveryMillis: number
+  /** Undefined: as the informer does it. */
+  readonly redeliveryMillis: number | undefined
   readonly breaker: { readonly passes: number; readonly perMillis: number } | undefined
   /** Whether a tracer listens: without one a pass makes no span. */
   readonly traced: boolean
@@ -140,13 +143,17 @@ export interface Registration {
   behaviour: Behaviour
   /** The cache of its own kind; undefined until its inputs are started. */
   own: OwnFeed | undefined
+  /** Its inputs are being started: no pass begins. */
+  isStarting: boolean
   /** Inputs that must be synced before the first pass (E4), and are not yet. */
-  readonly unsynced: Set<Feed>
+  unsynced: Set<Feed>
   /** What is in the way, a sentence an input or source. */
   readonly troubles: Map<string, string>
-  readonly synced: Deferred.Deferred<void>
+  synced: Deferred.Deferred<void>
   /** Done when it is closed and its last pass has ended. */
   readonly idle: Deferred.Deferred<void>
+  /** Done when its close is. */
+  readonly closed: Deferred.Deferred<void>
   /** Ends with the registration. */
   readonly scope: Scope.Closeable
   /** The Scope of its inputs: closed and made anew by a swap. */
@@ -155,11 +162,19 @@ export interface Registration {
   isPaused: boolean
   isClosed: boolean
   /** Who may close it: the Scope of the latest swap. */
-  owner: object
+  owner: Owner
+}
+
+export interface Owner {
+  readonly drainMillis: number
+  isClosed: boolean
 }
 
 export const make = (
-  options: Pick<Registration, "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle">
+  options: Pick<
+    Registration,
+    "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle" | "closed"
+  >
 ): Registration => ({
   ...options,
   counters: makeCounters(),
@@ -167,13 +182,14 @@ export const make = (
   pausedKeys: new Set(),
   running: new Set(),
   own: undefined,
+  isStarting: true,
   unsynced: new Set(),
   troubles: new Map(),
   inputs: undefined,
   passes: 0,
   isPaused: false,
   isClosed: false,
-  owner: {}
+  owner: { drainMillis: 0, isClosed: false }
 })
 
 /** The cache of a registration's own kind, and the slot on its entries where requests hang. */
@@ -216,14 +232,24 @@ export const requestOf = (registration: Registration, own: OwnFeed, entry: Infor
     registration.strays.delete(strayKey(entry.namespace, entry.name))
   }
   const request = stray ?? new EngineRequest(registration, entry.namespace, entry.name, false)
+  request.object = entry
   own.requests.set(entry, request)
   return request
 }
 
+/** Whether the annotation of its object stops the request, as the engine last saw it. */
+export const notePaused = (request: EngineRequest, isPaused: boolean): void => {
+  request.isPaused = isPaused
+  if (isPaused) request.registration.pausedKeys.add(request)
+  else request.registration.pausedKeys.delete(request)
+}
+
 /** The object is gone from the cache: its request, where the queue knows it, is a stray from now on. */
 export const becomeStray = (registration: Registration, request: EngineRequest): void => {
+  if (request.isPaused) notePaused(request, false)
   if (request.isStray) return
   request.isStray = true
+  request.object = undefined
   registration.strays.set(strayKey(request.namespace, request.name), request)
 }
 
@@ -241,10 +267,7 @@ export const intern = (registration: Registration, namespace: string, name: stri
 }
 
 /** The object of a request as the cache of its kind holds it. */
-export const cached = (request: EngineRequest): Raw | undefined => {
-  const { own } = request.registration
-  return own && Informer.get(own.feed.informer, request)
-}
+export const cached = (request: EngineRequest): Raw | undefined => request.object?.raw
 
 /** A stray that no queue took: nobody will forget it otherwise. */
 export const forgetIfIdle = (request: EngineRequest): void => {

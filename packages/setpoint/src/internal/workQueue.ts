@@ -24,6 +24,7 @@ export type Place = "Idle" | "Ready" | "Running" | "Waiting" | "Held"
 
 /** What a key remembers from pass to pass: dropped when a pass ends well. */
 interface Memory<E> {
+  /** In a row. A key that failed last has no requeues, one that was requeued last no failures. */
   failures: number
   requeues: number
   /** When the retry is due that the last failure asked for, even where an add came first; -Infinity for none. */
@@ -467,7 +468,6 @@ export const finish = <K, R, E>(
 ): void => {
   const entry = endPass(state, ticket, now)
   if (failures === "forget" || entry.memory?.failures === 0) entry.memory = undefined
-  else if (entry.memory !== undefined) forgetRequeues(entry.memory)
   follow(state, entry, next, now)
 }
 
@@ -638,16 +638,26 @@ export const probe = <K, R, E>(state: State<K, R, E>, key: K, now: number): Prob
   return entry === undefined ? undefined : probeOf(entry, now)
 }
 
-/** Every live key: ready ones in the order of their lanes, then running, waiting and held by time, then idle ones. */
-export const probeAll = <K, R, E>(state: State<K, R, E>, now: number): Array<Probe<K, R>> =>
-  [
-    ...state.lanes.flatMap(Line.toArray),
-    ...Line.toArray(state.running),
-    ...state.delayed.items.filter((entry) => entry.place !== "Idle").toSorted((a, b) =>
-      a.due - b.due || a.order - b.order
-    ),
-    ...Line.toArray(state.idle)
+/** Every live key: ready ones in the order of their lanes, running ones, delayed ones in no order, idle ones. */
+export const entries = <K, R, E>(state: State<K, R, E>): Array<Entry<K, R, E>> => [
+  ...state.lanes.flatMap(Line.toArray),
+  ...Line.toArray(state.running),
+  ...state.delayed.items.filter((entry) => entry.place !== "Idle"),
+  ...Line.toArray(state.idle)
+]
+
+/** What is known of every live key, those of each place in order. */
+export const probeAll = <K, R, E>(state: State<K, R, E>, now: number): Array<Probe<K, R>> => {
+  const byTime = (a: DelayHeap.Due, b: DelayHeap.Due): number => a.due - b.due || a.order - b.order
+  const inPlace = (place: Place) => entries(state).filter((entry) => entry.place === place)
+  return [
+    ...inPlace("Ready"),
+    ...inPlace("Running"),
+    ...inPlace("Waiting").toSorted(byTime),
+    ...inPlace("Held").toSorted(byTime),
+    ...inPlace("Idle")
   ].map((entry) => probeOf(entry, now))
+}
 
 /** Seconds that running passes have taken so far: of all of them, and of the longest. */
 export const unfinishedSeconds = <K, R, E>(

@@ -6,6 +6,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Scope from "effect/Scope"
@@ -15,7 +16,7 @@ import * as Echo from "./echo.ts"
 import type { Report } from "./endPass.ts"
 import type { Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
-import type * as Registration from "./registration.ts"
+import * as Registration from "./registration.ts"
 import * as RunPass from "./runPass.ts"
 
 export type Group = WorkQueue.Group<Registration.EngineRequest, Cause, unknown>
@@ -94,7 +95,7 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const taken = WorkQueue.takeAnyUnsafe(pool.group)
     if (taken === undefined) {
       pool.idle.add(fiber)
-      const waited = yield* Effect.exit(restore(WorkQueue.waitAny(pool.group)))
+      const waited = yield* Effect.exit(WorkQueue.waitAny(pool.group))
       pool.idle.delete(fiber)
       if (waited._tag === "Failure") return // interrupted, or the group is closed
       continue
@@ -103,7 +104,7 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const request = ticket.key
     const paused = Inputs.isPaused(request)
     if (paused !== request.isPaused) {
-      Inputs.notePaused(request, paused)
+      Registration.notePaused(request, paused)
       const echo = Echo.paused(request, paused)
       if (echo !== undefined) yield* echo
     }
@@ -114,13 +115,21 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     }
     const begun = RunPass.begin(pool.host, fiber, request, ticket)
     pool.observer?.passStarted(begun.pass)
-    const exit = yield* Effect.exit(restore(begun.work))
-    if (begun.scope.state._tag !== "Empty") yield* Effect.exit(Scope.close(begun.scope, exit))
+    const worked = yield* Effect.exit(restore(begun.work))
+    const exit = begun.scope.state._tag === "Empty" ? worked : yield* cleanUp(begun.scope, worked)
     fiber.setContext(pool.context)
     const reports = RunPass.end(pool.host, begun, ticket, exit, pool.observer)
     if (reports.length > 0) yield* pool.report(request, reports)
     const echo = Echo.handled(request, ticket.reasons)
     if (echo !== undefined) yield* echo
-    if (begun.running.ordered !== undefined) return // this fiber is interrupted: another one goes on
+    // This fiber is interrupted, whoever did it: the next pass is for another one.
+    if (begun.running.ordered !== undefined || Exit.hasInterrupts(worked)) return
   }
 })
+
+/** Closes the Scope of a pass. A finalizer that dies fails the pass. */
+const cleanUp = <A>(scope: Scope.Closeable, worked: Exit.Exit<A, unknown>): Effect.Effect<Exit.Exit<A, unknown>> =>
+  Effect.map(
+    Effect.exit(Scope.close(scope, worked)),
+    (closed) => Exit.isFailure(closed) && Exit.isSuccess(worked) ? Exit.failCause(closed.cause) : worked
+  )
