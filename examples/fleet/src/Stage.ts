@@ -49,13 +49,14 @@ export const supervise = Effect.fnUntraced(function*(folder: string) {
   const printed = yield* PubSub.unbounded<string>({ replay: Infinity })
   const lines: Array<string> = []
   const end = yield* Deferred.make<string>()
-  const args = [main, "--dir", path.join(folder, "manifests"), "--state", path.join(folder, "fleet.db")]
+  const args = [main, "--dir", path.join(folder, "manifests"), "--state", path.join(folder, "fleet.db"), "--attached"]
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
       Child.spawn(process.execPath, [...args, "--logs", path.join(folder, "logs")], {
-        // Not in the group of this terminal: ctrl-C is this program's to pass on.
+        // Not in the group of this terminal: ctrl-C is this program's to pass on. When this program dies, its end of
+        // the pipes closes, and the supervisor ends by itself.
         detached: true,
-        stdio: ["ignore", "pipe", "pipe"]
+        stdio: "pipe"
       })
     ),
     (child) =>

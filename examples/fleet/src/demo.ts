@@ -121,7 +121,7 @@ const script = Effect.fnUntraced(function*(root: string) {
     // Closed last: when every supervisor has ended.
     yield* Effect.acquireRelease(Effect.void, () => Stage.endLeftovers)
     const view = yield* Stage.watch
-    yield* Screen.show(screen, process.stdout.columns, view)
+    yield* Screen.show(screen, view)
     for (const [name, replicas] of [["web", 2], ["api", 1], ["cache", 1]] as const) yield* declare(name, replicas)
     const started = yield* Stage.supervise(root)
 

@@ -20,11 +20,15 @@ const screen = Screen.make(process.stdout)
 /** On a terminal, the table; elsewhere the log says all there is to say. It stands until every process has ended. */
 const table = Layer.effectDiscard(
   screen.isTerminal
-    ? Effect.flatMap(View.make, (view) => Screen.show(screen, process.stdout.columns, view))
+    ? Effect.flatMap(View.make, (view) => Screen.show(screen, view))
     : Effect.void
 )
 
 const greeting = Layer.effectDiscard(Effect.logInfo(`the fleet is supervised, pid ${process.pid}`))
+
+const inputClosed = Effect.callback<void>((resume) => {
+  process.stdin.resume().once("close", () => resume(Effect.void))
+})
 
 const fleet = Command.make("fleet", {
   dir: Flag.String("dir").pipe(
@@ -44,8 +48,12 @@ const fleet = Command.make("fleet", {
   leave: Flag.Boolean("leave").pipe(
     Flag.withDescription("Leave the processes running when the supervisor ends; the next one adopts them"),
     Flag.withDefault(false)
+  ),
+  attached: Flag.Boolean("attached").pipe(
+    Flag.withDescription("End, as by ctrl-C, when standard input closes: for a parent that may die"),
+    Flag.withDefault(false)
   )
-}, ({ dir, leave, logs, state }) =>
+}, ({ attached, dir, leave, logs, state }) =>
   greeting.pipe(
     Layer.provideMerge(ManifestFolder.layer({ folder: dir })),
     Layer.provideMerge(Fleet.layer({ leave })),
@@ -54,6 +62,7 @@ const fleet = Command.make("fleet", {
     Layer.provideMerge(Layer.mergeAll(NodeProcesses.layer({ logs }), SqliteStore.layer({ filename: state }))),
     Layer.provide(Logger.layer([Screen.logger(screen)])),
     Layer.launch,
+    Effect.raceFirst(attached ? inputClosed : Effect.never),
     Effect.tapError((error) => Effect.sync(() => screen.line(`fleet: ${error.message}`)))
   )).pipe(
     Command.withDescription(

@@ -86,7 +86,7 @@ export const apply = (
   let merged: Json = before
   for (const path of ownedPaths(mine?.fieldsV1 ?? {}, [])) {
     const stillOwned = reaches(wanted, path) || others.some((entry) => owns(entry.fieldsV1 ?? {}, path, before))
-    if (!stillOwned) merged = removed(merged, path)
+    if (!stillOwned) merged = removed(merged, path, others.map((entry) => entry.fieldsV1 ?? {}))
   }
   for (const [path, value] of leaves(wanted, [])) {
     if (!holds(merged, path, value)) merged = assigned(merged, path, value)
@@ -293,15 +293,18 @@ const assigned = (value: Json | undefined, path: Path, to: Json): Json => {
   return { ...map, [path[0]]: assigned(own(map, path[0]), path.slice(1), to) }
 }
 
-/** Without the field, and without the maps that this leaves empty. */
-const removed = (value: Json, path: Path): Json => {
+/** Without the field, and without the maps that this leaves empty, but for those that somebody owns as empty. */
+const removed = (value: Json, path: Path, owners: ReadonlyArray<Fields>): Json => {
   if (!isObject(value)) return value
-  const below = own(value, path[0])
+  const [name, ...rest] = path
+  const below = own(value, name)
   if (below === undefined) return value
-  const rest = path.length === 1 ? undefined : removed(below, path.slice(1))
-  if (rest === below) return value
-  const { [path[0]]: _, ...others } = value
-  return rest === undefined || (isEmptyMap(rest) && !isEmptyMap(below)) ? others : { ...others, [path[0]]: rest }
+  const fieldsBelow = owners.flatMap((fields) => own(fields, `f:${name}`) ?? [])
+  const left = rest.length === 0 ? undefined : removed(below, rest, fieldsBelow.map(child))
+  if (left === below) return value
+  const { [name]: _, ...others } = value
+  const isPruned = left === undefined || (isEmptyMap(left) && !fieldsBelow.some(isEmptyMap))
+  return isPruned ? others : { ...others, [name]: left }
 }
 
 /** A stored object is JSON: it was checked when it came in. */

@@ -10,8 +10,8 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { temporaryFile, temporaryFolder } from "./files.ts"
-import * as Things from "./things.ts"
+import { temporaryFile, temporaryFolder } from "./support/files.ts"
+import * as Things from "./support/things.ts"
 
 describe("a file that cannot be a store", () => {
   it.effect("[F36] is none: the first start begins a timeline, and reopening keeps it", () =>

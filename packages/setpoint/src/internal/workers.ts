@@ -16,7 +16,7 @@ import * as Echo from "./echo.ts"
 import type { Report } from "./endPass.ts"
 import type { Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
-import type * as Registration from "./registration.ts"
+import * as Registration from "./registration.ts"
 import * as RunPass from "./runPass.ts"
 
 export type Group = WorkQueue.Group<Registration.EngineRequest, Cause, unknown>
@@ -104,7 +104,7 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const request = ticket.key
     const paused = Inputs.isPaused(request)
     if (paused !== request.isPaused) {
-      Inputs.notePaused(request, paused)
+      Registration.notePaused(request, paused)
       const echo = Echo.paused(request, paused)
       if (echo !== undefined) yield* echo
     }
