@@ -194,7 +194,7 @@ export interface Service {
   readonly registration: (name: string) => Effect.Effect<Registration, RegistrationError>
   readonly enqueue: (name: string, target: Target, reason?: string) => Effect.Effect<boolean, RegistrationError>
   /** Changes the number of workers at run time; passes that run are not cut. */
-  readonly setWorkers: (workers: number) => Effect.Effect<void, RegistrationError>
+  readonly setWorkers: (workers: number) => Effect.Effect<void, InvalidOptions>
   readonly status: Effect.Effect<ReadonlyArray<RegistrationStatus>>
   /**
    * Work beside the passes, supervised: restarted with backoff when it fails, ended with the Scope, or with the
@@ -327,11 +327,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(registration)),
     enqueue: (name, target, reason) =>
       Effect.flatMap(find(engine, name), (registration) => enqueue(registration, target, reason)),
-    setWorkers: (workers) =>
-      Effect.mapBoth(workersOf(workers), {
-        onSuccess: (workers) => Workers.resize(pool, workers),
-        onFailure: ({ why }) => new RegistrationError({ registration: "", field: "workers", why })
-      }),
+    setWorkers: (workers) => Effect.map(workersOf(workers), (workers) => Workers.resize(pool, workers)),
     status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
     background: (name, work) => runInBackground(background, name, work)
   })

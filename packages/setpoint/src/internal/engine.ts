@@ -234,10 +234,11 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
     let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
     const name = `mapping of ${input.kind.groupKind}`
     const mapper = Mapper.make(input.map, () => targets, {
-      onDefect: (cause) => {
+      onFailure: (cause) => {
         registration.counters.handlerDefects++
-        registration.troubles.set(name, `the mapping of ${input.kind.groupKind} fails: ${String(cause)}`)
+        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
       },
+      onUndecodable: () => void registration.counters.handlerDefects++,
       onAnswer: () => void registration.troubles.delete(name)
     })
     yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
