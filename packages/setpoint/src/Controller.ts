@@ -58,7 +58,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
-import * as EventRecorder from "./EventRecorder.ts"
+import type * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -393,8 +393,10 @@ const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.
   })
 
 const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
-  Effect.map(Effect.serviceOption(Tracer.ParentSpan), (span) =>
-    Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span)))
+  Effect.map(
+    Effect.serviceOption(Tracer.ParentSpan),
+    (span) => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span))
+  )
 
 const handleOf = (registration: Registrations.Registration): Registration => ({
   name: registration.name,
