@@ -20,7 +20,7 @@ import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import { sizeOf, takeIn } from "./internal/takeIn.ts"
 import { isMarkedForDeletion, type Key, key as keyOfObject, type Raw } from "./Resource.ts"
-import type { Cursor, Revision } from "./Revision.ts"
+import { compare as compareRevisions, type Cursor, type Revision } from "./Revision.ts"
 import type { KindAddress, Propagation, Write, WriteOptions } from "./StoreDriver.ts"
 import {
   AlreadyExists,
@@ -485,12 +485,45 @@ export interface Imported {
 }
 
 /**
- * Checks and copies an exported object; `index` is its place among those that are imported, for the error's paths.
+ * Checks and copies exported objects, and puts them in their old order. `highest` is the highest of their revisions, as
+ * far as these are numbers: those that they get must be higher, in a new timeline (S5).
  *
  * @category rules
  * @since 0.1.0
  */
-export const importObject = (input: unknown, index: number, freeze = true): Result.Result<Imported, Invalid> => {
+export const importAll = (
+  inputs: ReadonlyArray<unknown>,
+  options: { readonly freeze: boolean }
+): Result.Result<{ readonly objects: ReadonlyArray<Imported>; readonly highest: number }, Invalid> => {
+  const objects: Array<Imported> = []
+  const seen = new Set<string>()
+  let highest = 0
+  for (const [i, input] of inputs.entries()) {
+    const next = importObject(input, i, options.freeze)
+    if (Result.isFailure(next)) return Result.fail(next.failure)
+    const { at, key, object } = next.success
+    const id = `${at.kind}.${at.group} ${key.namespace}/${key.name}`
+    if (seen.has(id)) return Result.fail(new Invalid({ fields: [{ path: `[${i}]`, why: `${id} is there twice` }] }))
+    seen.add(id)
+    objects.push(next.success)
+    highest = Math.max(highest, revisionNumber(object))
+  }
+  return Result.succeed({ objects: objects.toSorted((a, b) => byRevision(a.object, b.object)), highest })
+}
+
+const byRevision = (a: Raw, b: Raw): number => {
+  const order = compareRevisions(a.metadata.resourceVersion, b.metadata.resourceVersion)
+  return order === "before" ? -1 : order === "after" ? 1 : 0
+}
+
+/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
+const revisionNumber = (object: Raw): number => {
+  const revision = Number(object.metadata.resourceVersion)
+  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
+}
+
+/** `index` is its place among those that are imported, for the error's paths. */
+const importObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Invalid> => {
   const invalid = (fields: ReadonlyArray<Field>) =>
     Result.fail(
       new Invalid({
