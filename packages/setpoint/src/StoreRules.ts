@@ -54,7 +54,8 @@ export interface Context {
 }
 
 /**
- * What to do: `Put` and `Remove` are changes, each with the context's revision.
+ * What to do: `Put` and `Remove` are changes, each with the context's revision. `last` is the object as it was stored, or,
+ * where a write took the last finalizer away, as that write left it.
  *
  * @category models
  * @since 0.1.0
@@ -132,6 +133,27 @@ const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
 
 /**
  * Says what a write does to the object that is stored under its key.
+ *
+ * @example
+ * ```ts
+ * import { StoreRules, type StoreDriver } from "setpoint"
+ *
+ * const at = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", scope: "Namespaced" } as const
+ * const metadata = { name: "a", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" }
+ * const write: StoreDriver.Write = {
+ *   op: "create",
+ *   object: { apiVersion: "v1", kind: "ConfigMap", metadata, data: { key: "value" } }
+ * }
+ *
+ * const decision = StoreRules.decide(undefined, write, { writeId: "w1", hasStatus: false }, {
+ *   at,
+ *   nowText: "2026-01-01T00:00:00Z",
+ *   uid: "u1",
+ *   revision: "1"
+ * })
+ *
+ * console.log(decision._tag) // Put
+ * ```
  *
  * @category rules
  * @since 0.1.0
