@@ -55,6 +55,13 @@ export * as Health from "./Health.ts"
 export * as Informer from "./Informer.ts"
 
 /**
+ * What an instance wants to hear about, asked for from inside its pass.
+ *
+ * @since 0.1.0
+ */
+export * as InstanceWatcher from "./InstanceWatcher.ts"
+
+/**
  * Kinds: what objects of one sort look like, declared with Schema.
  *
  * @since 0.1.0

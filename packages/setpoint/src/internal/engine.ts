@@ -91,7 +91,7 @@ const hold = (
 ): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const informer = yield* Effect.mapError(
-      WatchManager.acquire(engine.watches, store, kind.address, {
+      WatchManager.share(engine.watches, store, kind.address, {
         namespace: input.namespace,
         selector: selectorText(input.selector),
         metadataOnly: input.metadataOnly ?? false,
