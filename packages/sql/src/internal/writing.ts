@@ -2,13 +2,14 @@
 import * as Result from "effect/Result"
 import type { Raw } from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
-import { Conflict, Expired, Fenced, Invalid, type Reason } from "setpoint/StoreError"
+import { Conflict, Fenced, Invalid, type Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as Parsed from "./parsed.ts"
 import type { Statements } from "./statements.ts"
 import {
   endAll,
   ensureKind,
+  imported,
   invalid,
   kindOf,
   type KindRow,
@@ -161,7 +162,7 @@ export const importAll = (
   }
   taken.sort((a, b) => a.was - b.was)
   const birth = Math.max(newest(state).revision, taken.at(-1)?.was ?? 0) + given.gap
-  endAll(state, new Expired({ why: "another timeline was imported" }))
+  endAll(state, imported())
   state.sql.removeVersions.run()
   state.sql.setTimeline.run(birth, given.birthId, birth)
   state.birth = { revision: birth, writeId: given.birthId }
