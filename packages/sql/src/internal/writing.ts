@@ -2,11 +2,22 @@
 import * as Result from "effect/Result"
 import type { Raw } from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
-import { Conflict, Expired, Fenced, Invalid, type Reason } from "setpoint/StoreError"
+import { Conflict, Fenced, Invalid, type Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as Parsed from "./parsed.ts"
 import type { Statements } from "./statements.ts"
-import { endAll, ensureKind, kindOf, type KindRow, newest, present, revisionOf, type State, textOf } from "./tables.ts"
+import {
+  endAll,
+  ensureKind,
+  imported,
+  kindOf,
+  type KindRow,
+  newest,
+  present,
+  revisionOf,
+  type State,
+  textOf
+} from "./tables.ts"
 
 export const fence = (state: State, lease: string, epoch: number): Result.Result<void, Reason> => {
   const row = state.sql.fence.get(lease)
@@ -140,7 +151,7 @@ export const importAll = (
   const read = StoreRules.importAll(inputs, state.options)
   if (Result.isFailure(read)) return Result.fail(read.failure)
   const birth = Math.max(newest(state).revision, read.success.highest) + given.gap
-  endAll(state, new Expired({ why: "another timeline was imported" }))
+  endAll(state, imported())
   state.sql.removeVersions.run()
   state.sql.setTimeline.run(birth, given.birthId, birth)
   state.birth = { revision: birth, writeId: given.birthId }
