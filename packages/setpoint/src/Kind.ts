@@ -438,8 +438,8 @@ const fromCodecs = <A extends Any>(
   const storedApiVersion = address.group === "" ? address.version : `${address.group}/${address.version}`
   const plain = codec === wire && Schema.toEncoded(codec).ast === codec.ast
   const all = { errors: "all" } as const
-  const decodeFields = Schema.decodeUnknownResult(codec, all)
-  const encodeFields = Schema.encodeUnknownResult(codec, all)
+  const decodeFields = readily(Schema.decodeUnknownResult(codec), Schema.decodeUnknownResult(codec, all))
+  const encodeFields = readily(Schema.encodeUnknownResult(codec), Schema.encodeUnknownResult(codec, all))
   const decodeWire = Schema.decodeUnknownResult(wire, all)
   const self: Kind<A> = {
     [TypeId]: (a) => a,
@@ -479,6 +479,14 @@ const fromCodecs = <A extends Any>(
   }
   return self
 }
+
+/** What is right, as most of what is stored is, needs no list of all that is wrong: that takes nearly twice the time. */
+const readily =
+  <A, B, E>(first: (input: A) => Result.Result<B, E>, all: (input: A) => Result.Result<B, E>) =>
+  (input: A): Result.Result<B, E> => {
+    const result = first(input)
+    return Result.isSuccess(result) ? result : all(input)
+  }
 
 /**
  * @category guards
