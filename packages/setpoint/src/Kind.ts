@@ -17,6 +17,7 @@ import type * as Types from "effect/Types"
 import { isObject } from "./internal/json.ts"
 import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
+import * as PlainCheck from "./internal/plainCheck.ts"
 import type { Any, Json, Metadata, MetadataInput, Raw } from "./Resource.ts"
 import { DecodeError, type Field, Invalid } from "./StoreError.ts"
 
@@ -438,6 +439,7 @@ const fromCodecs = <A extends Any>(
   const storedApiVersion = address.group === "" ? address.version : `${address.group}/${address.version}`
   const plain = codec === wire && Schema.toEncoded(codec).ast === codec.ast
   const all = { errors: "all" } as const
+  const isPlainly = plain ? PlainCheck.compile(codec.ast) : undefined
   const decodeFields = readily(Schema.decodeUnknownResult(codec), Schema.decodeUnknownResult(codec, all))
   const encodeFields = readily(Schema.encodeUnknownResult(codec), Schema.encodeUnknownResult(codec, all))
   const decodeWire = Schema.decodeUnknownResult(wire, all)
@@ -452,6 +454,7 @@ const fromCodecs = <A extends Any>(
     plain,
     codec,
     decode: (raw) => {
+      if (isPlainly?.(raw) === true) return Result.succeed(raw as unknown as A)
       const decoded = decodeFields(raw)
       if (Result.isFailure(decoded)) return Result.fail(new DecodeError({ fields: fieldsOf(decoded.failure) }))
       // Decoding the declared fields is what makes a raw object an A.
