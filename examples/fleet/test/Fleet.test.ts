@@ -40,7 +40,7 @@ const machine = <A, E>(body: (world: World) => Effect.Effect<A, E, Store.Store>)
 
 const living = (world: World) => world.living.map(({ launch, name }) => `${name}:${launch?.port}`).toSorted()
 
-describe("a fleet", { timeout: 60_000 }, () => {
+describe("a fleet", () => {
   it.effect("gives each service its processes, and says when they are ready", () =>
     machine((world) =>
       supervised(

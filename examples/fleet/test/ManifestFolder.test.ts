@@ -57,7 +57,7 @@ const followed = <A, E>(body: (folder: Folder) => Effect.Effect<A, E, Store.Stor
     yield* Effect.provide(body(folder), layer)
   }).pipe(Effect.provide(NodeServices.layer))
 
-describe("a folder that is followed", { timeout: 60_000 }, () => {
+describe("a folder that is followed", () => {
   it.live("files that come, change and go make services come, change and go", () =>
     followed(Effect.fnUntraced(function*(folder) {
       yield* folder.write("a.yaml", `${manifest("api")}---\n${manifest("db")}`)

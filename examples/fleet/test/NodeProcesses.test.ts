@@ -52,7 +52,7 @@ const once = (reader: Fs.ReadStream, event: string) =>
     reader.once(event, () => resume(Effect.void))
   })
 
-describe("processes of this machine", { timeout: 60_000 }, () => {
+describe("processes of this machine", () => {
   it.live("a process is found again by the mark it carries, with the number of its start", () =>
     withProcesses(Effect.fnUntraced(function*(processes, _, start) {
       const owner = "3f1c-found"
@@ -148,7 +148,7 @@ const server = Effect.acquireRelease(
   return typeof address === "object" && address !== null ? address.port : 0
 }))
 
-describe("what the system says about a process", { timeout: 60_000 }, () => {
+describe("what the system says about a process", () => {
   it("a command may hold parentheses and spaces", () => {
     const tail = Array.from({ length: 40 }, (_, index) => String(index + 5)).join(" ")
     assert.deepStrictEqual(Table.fromStat(`42 (a ) b (c) S 1 42 42 ${tail.replace("5 ", "")}`, "boot")?.group, 42)

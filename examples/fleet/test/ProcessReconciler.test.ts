@@ -40,7 +40,7 @@ const supervised = <A, E>(world: World, body: Effect.Effect<A, E, Processes | St
 const machine = <A, E>(body: (world: World) => Effect.Effect<A, E, Store.Store>) =>
   Effect.suspend(() => body(new World())).pipe(Effect.provide(MemoryStore.layer))
 
-describe("a process that should run", { timeout: 60_000 }, () => {
+describe("a process that should run", () => {
   it.effect("is started once, marked with its object's uid and the number of the start", () =>
     machine((world) =>
       supervised(
@@ -153,7 +153,7 @@ describe("a process that should run", { timeout: 60_000 }, () => {
     ))
 })
 
-describe("a process that should not run", { timeout: 60_000 }, () => {
+describe("a process that should not run", () => {
   it.effect("ends before its object goes", () =>
     machine((world) =>
       supervised(
@@ -209,7 +209,7 @@ describe("a process that should not run", { timeout: 60_000 }, () => {
     ))
 })
 
-describe("a supervisor that comes back", { timeout: 60_000 }, () => {
+describe("a supervisor that comes back", () => {
   it.effect("adopts what runs, as it runs", () =>
     machine(Effect.fnUntraced(function*(world) {
       yield* supervised(world, Effect.andThen(create(), passes(3)))

@@ -124,7 +124,7 @@ const play = Effect.fnUntraced(function*(ops: ReadonlyArray<Op>) {
   yield* current.close
 })
 
-describe("a fleet", { timeout: 60_000 }, () => {
+describe("a fleet", () => {
   it.effect.prop(
     "comes to be what was declared last, whatever happened before",
     [Schema.Array(Op).check(Schema.isMinLength(20), Schema.isMaxLength(40))],

@@ -120,7 +120,7 @@ const cases: ReadonlyArray<Case> = [
   }
 ]
 
-describe("a supervisor that dies", { timeout: 60_000 }, () => {
+describe("a supervisor that dies", () => {
   for (const { after, before, title } of cases) {
     const once = (at: number) =>
       Effect.gen(function*() {
