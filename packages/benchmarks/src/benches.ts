@@ -2,11 +2,13 @@
 import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as PlainSqlite from "./limit/sqlite.ts"
 import * as PlainStore from "./limit/store.ts"
 import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 import * as OurRest from "./ours/rest.ts"
+import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
@@ -187,6 +189,15 @@ export const benches: ReadonlyArray<Bench> = [
     subjects: { setpoint: OurEngine.million },
     goals: [{ figure: "longest_pause_without_gc_ms", factor: 50, of: "absolute" }],
     flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "sqlite-store",
+    what: "updates of 1 KB objects in a SqliteStore by 1, 16 and 256 writers, durable to a power cut or to a crash",
+    cases: OurSqlite.variants.map((variant) => ({ n: 4096, workers: 1, variant })),
+    quick: ["power-1", "power-256"].map((variant) => ({ n: 4096, workers: 1, variant })),
+    figures: ["writes_per_s"],
+    subjects: { ...OurSqlite.subjects, limit: PlainSqlite.onSqlite },
+    goals: [{ figure: "writes_per_s", factor: 1 / 1.5, of: "limit" }]
   },
   {
     name: "idle-keys",

@@ -54,15 +54,18 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as Tracer from "effect/Tracer"
 import type * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
 import type * as PassEnd from "./internal/passEnd.ts"
 import * as Registrations from "./internal/registration.ts"
+import * as Spans from "./internal/spans.ts"
+import * as Supervised from "./internal/supervised.ts"
 import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
 import type { Cause, Pass } from "./Pass.ts"
@@ -191,7 +194,7 @@ export interface Service {
   readonly registration: (name: string) => Effect.Effect<Registration, RegistrationError>
   readonly enqueue: (name: string, target: Target, reason?: string) => Effect.Effect<boolean, RegistrationError>
   /** Changes the number of workers at run time; passes that run are not cut. */
-  readonly setWorkers: (workers: number) => Effect.Effect<void, RegistrationError>
+  readonly setWorkers: (workers: number) => Effect.Effect<void, InvalidOptions>
   readonly status: Effect.Effect<ReadonlyArray<RegistrationStatus>>
   /**
    * Work beside the passes, supervised: restarted with backoff when it fails, ended with the Scope, or with the
@@ -283,7 +286,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const workers = yield* workersOf(options.workers ?? 4)
   const drainMillis = yield* duration("drain", options.drain ?? 25_000, 0)
   const ageAfterMillis = yield* duration("ageAfter", options.ageAfter ?? 10_000, 1)
-  const scope = yield* Effect.scope
+  const scope = yield* Scope.fork(yield* Effect.scope) // closed when all is drained
   const now = yield* Engine.monotonicNow
   const observer = yield* Observer
   const feeds = Feeds.make<Registrations.EngineRequest>()
@@ -292,7 +295,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
-    host: { feeds, now },
+    host: { feeds, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
@@ -307,6 +310,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     watches,
     registrations: new Map(),
     closing: new Map(),
+    registering: yield* Semaphore.make(1),
     drainMillis,
     ageAfterMillis,
     metrics: options.metrics ?? true,
@@ -317,17 +321,13 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
-  const background = yield* Scope.fork(scope) // closed before the workers drain
+  const background = yield* Scope.fork(yield* Effect.scope) // closed before the workers drain
   return Controller.of({
     register: (reconciler, options) => register(engine, reconciler, options),
-    registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(engine, registration)),
+    registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(registration)),
     enqueue: (name, target, reason) =>
       Effect.flatMap(find(engine, name), (registration) => enqueue(registration, target, reason)),
-    setWorkers: (workers) =>
-      Effect.mapBoth(workersOf(workers), {
-        onSuccess: (workers) => Workers.resize(pool, workers),
-        onFailure: ({ why }) => new RegistrationError({ registration: "", field: "workers", why })
-      }),
+    setWorkers: (workers) => Effect.map(workersOf(workers), (workers) => Workers.resize(pool, workers)),
     status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
     background: (name, work) => runInBackground(background, name, work)
   })
@@ -355,13 +355,14 @@ export const layerFor = <R>(
   Layer.effectDiscard(Effect.flatMap(Controller, (controller) => controller.register(reconciler, options)))
 
 const closeAll = (engine: Engine.Engine): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    engine.isClosed = true
-    return Effect.forEach(
-      Array.from(engine.registrations.values()),
-      (registration) => Engine.close(engine, registration, engine.drainMillis),
+  Effect.gen(function*() {
+    yield* Semaphore.withPermit(engine.registering, Effect.sync(() => void (engine.isClosed = true)))
+    yield* Effect.forEach(
+      [...engine.registrations.values(), ...engine.closing.values()],
+      (registration) => Engine.close(engine, registration, registration.owner.drainMillis),
       { concurrency: "unbounded", discard: true }
-    ).pipe(Effect.andThen(Effect.sync(() => Workers.close(engine.pool))))
+    )
+    Workers.close(engine.pool)
   })
 
 const register = <R>(
@@ -379,7 +380,7 @@ const register = <R>(
       onDuplicate: options.onDuplicate ?? "swap",
       drainMillis
     })
-    return handleOf(engine, registration)
+    return handleOf(registration)
   }).pipe(Effect.mapError((flaw) => invalid(reconciler.name, flaw)))
 
 const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.Registration, RegistrationError> =>
@@ -392,16 +393,19 @@ const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.
   })
 
 const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
-  Effect.sync(() => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }))
+  Effect.map(
+    Effect.serviceOption(Tracer.ParentSpan),
+    (span) => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span))
+  )
 
-const handleOf = (engine: Engine.Engine, registration: Registrations.Registration): Registration => ({
+const handleOf = (registration: Registrations.Registration): Registration => ({
   name: registration.name,
-  synced: Deferred.await(registration.synced),
+  synced: Effect.suspend(() => Deferred.await(registration.synced)),
   enqueue: (target, reason) => enqueue(registration, target, reason),
   pause: Effect.sync(() => Engine.setPausedByHand(registration, true)),
   resume: Effect.sync(() => Engine.setPausedByHand(registration, false)),
   status: Effect.sync(() => statusOf(registration)),
-  probe: (target) => probe(engine, registration, target)
+  probe: (target) => probe(registration, target)
 })
 
 const statusOf = (registration: Registrations.Registration): RegistrationStatus => {
@@ -410,7 +414,7 @@ const statusOf = (registration: Registrations.Registration): RegistrationStatus 
     name: registration.name,
     kind: registration.kind.groupKind,
     store: registration.store.name,
-    synced: registration.unsynced.size === 0,
+    synced: !registration.isStarting && registration.unsynced.size === 0,
     troubles: Telemetry.troublesOf(registration),
     paused: registration.isPaused,
     pausedKeys: registration.pausedKeys.size,
@@ -418,29 +422,25 @@ const statusOf = (registration: Registrations.Registration): RegistrationStatus 
   }
 }
 
-const probe = (engine: Engine.Engine, registration: Registrations.Registration, target: Target) =>
-  Effect.map(
-    WorkQueue.probe(
-      registration.queue,
-      Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
-    ),
-    Option.match({
-      onNone: () => undefined,
-      onSome: ({ failures, key, next, place, reasons }): KeyStatus => ({
-        request: key,
-        place: placeNames[place],
-        failures,
-        paused: registration.pausedKeys.has(key),
-        causes: reasons,
-        dueInMillis: next?.inMillis
+const probe = (registration: Registrations.Registration, target: Target) =>
+  Effect.suspend(() => {
+    const request = Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
+    Registrations.forgetIfIdle(request) // to ask about a key leaves no trace of it
+    return Effect.map(
+      WorkQueue.probe(registration.queue, request),
+      Option.match({
+        onNone: () => undefined,
+        onSome: ({ failures, key, next, place, reasons }): KeyStatus => ({
+          request: key,
+          place: placeNames[place],
+          failures,
+          paused: registration.pausedKeys.has(key),
+          causes: reasons,
+          dueInMillis: next?.inMillis
+        })
       })
-    })
-  ).pipe(Effect.tap(() => Effect.sync(() => forgetProbed(engine, registration, target))))
-
-const forgetProbed = (_engine: Engine.Engine, registration: Registrations.Registration, target: Target): void =>
-  Registrations.forgetIfIdle(
-    Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
-  )
+    )
+  })
 
 const placeNames = {
   Ready: "ready",
@@ -450,20 +450,16 @@ const placeNames = {
   Idle: "idle"
 } as const
 
-const restart = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
-
 const runInBackground = <E, R>(
   background: Scope.Scope,
   name: string,
   work: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function*() {
-    const supervised = work.pipe(
-      Effect.sandbox,
-      Effect.tapError((cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause)),
-      Effect.retry(restart),
-      Effect.ignore
-    )
+    const supervised = Supervised.forEver(work, {
+      onFailure: (cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause),
+      onWell: () => {}
+    })
     const fiber = yield* Effect.forkIn(supervised, background)
     yield* Effect.addFinalizer(() => Fiber.interrupt(fiber))
   })

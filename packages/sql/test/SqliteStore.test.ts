@@ -3,7 +3,7 @@ import { SqliteStore } from "@setpoint/sql"
 import { StoreContract } from "@setpoint/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { temporaryFile } from "./files.ts"
+import { temporaryFile } from "./support/files.ts"
 
 /** One at a time: statements take the thread, so a hundred stores at a time would only wait for each other. */
 describe("the contract", { concurrent: false }, () => {

@@ -16,7 +16,6 @@ export interface Flaw {
 }
 
 const thirtyMinutes = 1_800_000
-const tenHours = 36_000_000
 
 const millis = (field: string, input: Duration.Input, least: number): Effect.Effect<number, Flaw> => {
   const parsed = typeof input === "number"
@@ -67,7 +66,7 @@ export const make = <R>(
       maxRetries: yield* whole("maxRetries", options.maxRetries ?? Infinity, 0),
       deadlineMillis: yield* optional("deadline", options.deadline, 1),
       recheckMillis: yield* millis("recheck", options.recheck ?? thirtyMinutes, 1),
-      redeliveryMillis: yield* millis("redelivery", options.redelivery ?? tenHours, 1),
+      redeliveryMillis: yield* optional("redelivery", options.redelivery, 1),
       breaker: breaker === undefined ? undefined : {
         passes: yield* whole("breaker.passes", breaker.passes, 1),
         perMillis: yield* millis("breaker.per", breaker.per, 1)

@@ -2,6 +2,7 @@
  * The engine behind a Controller: registrations with their inputs, opened when their caches are synced, swapped, drained
  * and closed.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -10,18 +11,20 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import type * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../EventRecorder.ts"
 import * as GarbageCollector from "../GarbageCollector.ts"
 import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Metrics from "../Metrics.ts"
-import type { Cause } from "../Pass.ts"
+import type * as Pass from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
+import type { Raw } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
@@ -31,8 +34,10 @@ import * as Feeds from "./feeds.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import * as Mapper from "./mapper.ts"
+import * as Redelivery from "./redelivery.ts"
 import * as Registrations from "./registration.ts"
 import { settleMemory } from "./runPass.ts"
+import * as Supervised from "./supervised.ts"
 import * as Telemetry from "./telemetry.ts"
 import type * as Workers from "./workers.ts"
 
@@ -45,7 +50,9 @@ export interface Engine {
   readonly watches: WatchManager.WatchManager
   readonly registrations: Map<string, Registration>
   /** Registrations that are being closed: one of the same name waits. */
-  readonly closing: Map<string, Deferred.Deferred<void>>
+  readonly closing: Map<string, Registration>
+  /** One registers at a time. */
+  readonly registering: Semaphore.Semaphore
   readonly drainMillis: number
   readonly ageAfterMillis: number
   readonly metrics: boolean
@@ -94,10 +101,17 @@ const hold = (
     )
     const held = yield* Effect.acquireRelease(
       Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
-      (held) => Effect.sync(held.release)
+      (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
     )
     if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
     return held.feed
+  })
+
+/** Nobody holds this cache any more: who waits for it waits in vain. */
+const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
+    return Scope.close(feed.scope, Exit.void)
   })
 
 /** Keys that wait for this cache are told after a batch, when all handlers have heard it. */
@@ -120,7 +134,7 @@ const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<vo
         for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
       }
     }),
-    engine.scope
+    feed.scope
   ))
 }
 
@@ -134,43 +148,50 @@ const inputSynced = (registration: Registration, feed: Registrations.Feed): void
   openWhenSynced(registration)
 }
 
+const isWaiting = (registration: Registration): boolean => registration.isStarting || registration.unsynced.size > 0
+
 /** Lets passes begin once no input is waited for. */
 const openWhenSynced = (registration: Registration): void => {
-  if (registration.unsynced.size > 0 || registration.isClosed) return
+  if (isWaiting(registration) || registration.isClosed) return
   Deferred.doneUnsafe(registration.synced, Effect.void)
   setPaused(registration)
 }
 
 /** The one place that says whether a registration's queue gives keys. */
 const setPaused = (registration: Registration): void =>
-  WorkQueue.setPausedUnsafe(registration.queue, registration.isPaused || registration.unsynced.size > 0)
+  WorkQueue.setPausedUnsafe(registration.queue, registration.isPaused || isWaiting(registration))
 
-const startOwn = (
-  engine: Engine,
-  registration: Registration
-): Effect.Effect<Registrations.OwnFeed, Flaw, Scope.Scope> =>
+const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
+  Effect.tap(
+    hold(engine, registration.store, registration.kind, registration.behaviour.options, "reconciler"),
+    (feed) => Effect.sync(() => awaitInput(registration, feed, false))
+  )
+
+/** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
+const startOwn = (registration: Registration, feed: Registrations.Feed): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const { kind, store } = registration
-    const feed = yield* hold(engine, store, kind, registration.behaviour.options, "reconciler")
-    awaitInput(registration, feed, false)
+    const { redeliveryMillis } = registration.behaviour
     let onChange: ((change: Informer.Change) => void) | undefined = undefined
     const early: Array<Informer.Change> = []
     const requests = yield* Informer.subscribe<EngineRequest>(feed.informer, {
       onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
       onSynced: () => inputSynced(registration, feed),
-      redelivery: true
+      redelivery: redeliveryMillis === undefined
     })
     const own: Registrations.OwnFeed = { feed, requests }
     moveIn(registration, own)
     onChange = Inputs.onOwnChange(registration, own, interrupt)
     for (const change of early.splice(0)) onChange(change)
     if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
-    return own
+    if (redeliveryMillis === undefined) return
+    const deliver = (raw: Raw) => Inputs.redeliver(registration, own, raw)
+    yield* Effect.forkScoped(Redelivery.forEver(feed.informer, redeliveryMillis, deliver))
   })
 
 /** From here on requests hang on this cache. Those the queue knows come along, as strays that find their place again. */
 const moveIn = (registration: Registration, own: Registrations.OwnFeed): void => {
   for (const request of liveRequests(registration)) Registrations.becomeStray(registration, request)
+  registration.pausedKeys.clear()
   registration.own = own
 }
 
@@ -213,10 +234,11 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
     let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
     const name = `mapping of ${input.kind.groupKind}`
     const mapper = Mapper.make(input.map, () => targets, {
-      onDefect: (cause) => {
+      onFailure: (cause) => {
         registration.counters.handlerDefects++
-        registration.troubles.set(name, `the mapping of ${input.kind.groupKind} fails: ${String(cause)}`)
+        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
       },
+      onUndecodable: () => void registration.counters.handlerDefects++,
       onAnswer: () => void registration.troubles.delete(name)
     })
     yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
@@ -227,28 +249,23 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
     if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
   })
 
-const restart = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
-
 /** A stream of targets, begun anew with backoff when it ends or fails. */
 const startSource = (registration: Registration, source: Source) => {
   const trouble = `source ${source.name}`
+  const isWell = () => void registration.troubles.delete(trouble)
   const listen = Stream.runForEach(source.targets, (target) =>
     Effect.sync(() => {
-      registration.troubles.delete(trouble)
+      isWell()
       enqueue(registration, target, { _tag: "Enqueue", reason: source.name })
     }))
-  return Effect.andThen(listen, Effect.fail("the stream ended")).pipe(
-    Effect.tapCause((cause) =>
+  return Supervised.forEver(Effect.andThen(listen, Effect.fail("the stream ended")), {
+    onFailure: (cause) =>
       Effect.suspend(() => {
-        registration.troubles.set(trouble, `source ${source.name} does not run: ${String(cause)}`)
+        registration.troubles.set(trouble, `source ${source.name} does not run: ${String(Cause.squash(cause))}`)
         return Effect.logWarning(`source ${source.name} of ${registration.name} is begun anew`, cause)
-      })
-    ),
-    Effect.sandbox,
-    Effect.retry(restart),
-    Effect.provideContext(registration.behaviour.context),
-    Effect.forkScoped
-  )
+      }),
+    onWell: isWell
+  }).pipe(Effect.provideContext(registration.behaviour.context), Effect.forkScoped)
 }
 
 const isOwned = (input: AnyKind | Owned): input is Owned => "_tag" in input
@@ -270,13 +287,13 @@ const ownedBy = (kind: AnyKind): Owned => ({
 const startInputs = (engine: Engine, registration: Registration): Effect.Effect<void, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const { options } = registration.behaviour
-    yield* startOwn(engine, registration)
+    const own = yield* holdOwn(engine, registration)
     for (const input of options.owns ?? []) {
       yield* startOwned(engine, registration, isOwned(input) ? input : ownedBy(input))
     }
     for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
+    yield* startOwn(registration, own)
     for (const source of options.sources ?? []) yield* startSource(registration, source)
-    openWhenSynced(registration)
   })
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -293,43 +310,88 @@ export const register = Effect.fnUntraced(function*<R>(
   const context = yield* Effect.context<R>()
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
-  const closing = engine.closing.get(reconciler.name)
-  if (closing !== undefined) yield* Deferred.await(closing)
-  if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
-  const known = engine.registrations.get(reconciler.name)
-  if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
-  const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
-  const owner = {}
-  return yield* Effect.uninterruptible(Effect.gen(function*() {
-    const before = { behaviour: registration.behaviour, inputs: registration.inputs, keys: knownKeys(registration) }
-    const inputs = Scope.makeUnsafe()
-    registration.behaviour = behaviour
-    registration.inputs = inputs
-    engine.registrations.set(registration.name, registration)
-    const started = yield* Effect.exit(
-      Effect.andThen(reconfigure(registration), Scope.provide(startInputs(engine, registration), inputs))
-    )
-    if (Exit.isFailure(started)) {
-      yield* Scope.close(inputs, started)
-      registration.behaviour = before.behaviour
-      registration.inputs = before.inputs
-      if (known === undefined) yield* close(engine, registration, 0)
-      return yield* Effect.failCause(started.cause)
-    }
-    if (before.inputs !== undefined) yield* Scope.close(before.inputs, Exit.void)
-    for (const key of before.keys) enqueueKey(registration, key, registered, 2)
-    registration.owner = owner
-    yield* Scope.addFinalizer(
-      scope,
-      Effect.suspend(
-        () => (registration.owner === owner ? close(engine, registration, options.drainMillis) : Effect.void)
+  return yield* whenFree(
+    engine,
+    reconciler.name,
+    Effect.gen(function*() {
+      if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
+      const known = engine.registrations.get(reconciler.name)
+      if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
+      const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
+      const owner: Registrations.Owner = { drainMillis: options.drainMillis, isClosed: false }
+      yield* become(engine, registration, behaviour, owner)
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.suspend(() => {
+          owner.isClosed = true
+          return registration.owner === owner ? close(engine, registration, owner.drainMillis) : Effect.void
+        })
       )
-    )
-    return registration
-  }))
+      return registration
+    })
+  )
 })
 
-const registered: Cause = { _tag: "Registered" }
+/** One at a time registers, as a whole or not at all, and not while a registration of its name is being closed. */
+const whenFree = <A, E>(engine: Engine, name: string, work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const closing = engine.closing.get(name)
+    if (closing !== undefined) return Effect.andThen(Deferred.await(closing.closed), whenFree(engine, name, work))
+    return Effect.flatten(Semaphore.withPermit(
+      engine.registering,
+      Effect.suspend(() =>
+        engine.closing.has(name)
+          ? Effect.succeed(whenFree(engine, name, work))
+          : Effect.map(Effect.exit(Effect.uninterruptible(work)), (exit): Effect.Effect<A, E> => exit)
+      )
+    ))
+  })
+
+/** Gives a registration a behaviour, its first or another; where its inputs cannot start, the one before stays. */
+const become = Effect.fnUntraced(function*(
+  engine: Engine,
+  registration: Registration,
+  behaviour: Registrations.Behaviour,
+  owner: Registrations.Owner
+) {
+  const { behaviour: lastBehaviour, inputs: lastInputs, owner: lastOwner, unsynced: lastUnsynced } = registration
+  const keys = knownKeys(registration)
+  const inputs = Scope.makeUnsafe()
+  registration.behaviour = behaviour
+  registration.inputs = inputs
+  registration.owner = owner
+  registration.unsynced = new Set()
+  registration.isStarting = true // no pass sees a new reconciler with old caches
+  setPaused(registration)
+  engine.registrations.set(registration.name, registration)
+  const started = yield* Effect.exit(
+    Effect.andThen(reconfigure(registration), Scope.provide(startInputs(engine, registration), inputs))
+  )
+  registration.isStarting = false
+  if (Exit.isSuccess(started)) {
+    registration.troubles.clear()
+    if (lastInputs !== undefined) yield* Scope.close(lastInputs, Exit.void)
+    for (const key of keys) enqueueKey(registration, key, registered, 2)
+    if (isWaiting(registration) && Deferred.isDoneUnsafe(registration.synced)) {
+      registration.synced = Deferred.makeUnsafe()
+    }
+    openWhenSynced(registration)
+    return
+  }
+  yield* Scope.close(inputs, started)
+  registration.behaviour = lastBehaviour
+  registration.inputs = lastInputs
+  registration.owner = lastOwner
+  registration.unsynced = lastUnsynced
+  if (lastInputs === undefined || lastOwner.isClosed) yield* close(engine, registration, 0)
+  else {
+    yield* Effect.ignore(reconfigure(registration)) // it was right before
+    openWhenSynced(registration)
+  }
+  return yield* Effect.failCause(started.cause)
+})
+
+const registered: Pass.Cause = { _tag: "Registered" }
 
 const mayReplace = (
   known: Registration,
@@ -359,7 +421,7 @@ const create = Effect.fnUntraced(function*<R>(
   const policies = Registrations.policies(() => registration.behaviour)
   const queue = yield* Effect.mapError(
     Scope.provide(
-      WorkQueue.make<EngineRequest, Cause, unknown>({
+      WorkQueue.make<EngineRequest, Pass.Cause, unknown>({
         name: reconciler.name,
         group: engine.pool.group,
         ageAfter: engine.ageAfterMillis,
@@ -381,7 +443,8 @@ const create = Effect.fnUntraced(function*<R>(
     behaviour,
     scope,
     synced: yield* Deferred.make<void>(),
-    idle: yield* Deferred.make<void>()
+    idle: yield* Deferred.make<void>(),
+    closed: yield* Deferred.make<void>()
   })
   const health = yield* Effect.serviceOption(Health.Health)
   yield* Scope.provide(
@@ -443,19 +506,26 @@ const knownKeys = (
 const enqueueKey = (
   registration: Registration,
   key: { readonly namespace: string; readonly name: string },
-  cause: Cause,
-  lane: WorkQueue.Lane
+  cause: Pass.Cause,
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
 ): boolean => {
   const request = Registrations.intern(registration, key.namespace, key.name)
-  const accepted = Inputs.add(request, cause, lane)
+  const accepted = Inputs.add(request, cause, lane, trace)
   Registrations.forgetIfIdle(request)
   return accepted
 }
 
 /** Adds from outside, in lane 0. False: the registration is closed. */
-export const enqueue = (registration: Registration, target: Target, cause: Cause): boolean =>
-  !registration.isClosed &&
-  enqueueKey(registration, { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }, cause, 0)
+export const enqueue = (
+  registration: Registration,
+  target: Target,
+  cause: Pass.Cause,
+  trace?: Tracer.AnySpan
+): boolean => {
+  const key = { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }
+  return !registration.isClosed && enqueueKey(registration, key, cause, 0, trace)
+}
 
 export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
   registration.isPaused = isPaused
@@ -466,13 +536,13 @@ export const setPausedByHand = (registration: Registration, isPaused: boolean): 
 // closing (E8)
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** Stops intake, drains to the deadline, interrupts the rest, closes the watches. Twice is fine. */
+/** Stops intake, drains to the deadline, interrupts the rest, closes the watches. Twice is once: who is late waits. */
 export const close = Effect.fnUntraced(function*(engine: Engine, registration: Registration, drainMillis: number) {
-  if (registration.isClosed) return
-  const done = yield* Deferred.make<void>()
+  if (registration.isClosed) return yield* Deferred.await(registration.closed)
   registration.isClosed = true
   engine.registrations.delete(registration.name)
-  engine.closing.set(registration.name, done)
+  engine.closing.set(registration.name, registration)
+  Deferred.doneUnsafe(registration.synced, Effect.interrupt)
   if (registration.queue.isPaused || drainMillis === 0) yield* WorkQueue.shutdown(registration.queue)
   else yield* WorkQueue.drain(registration.queue, { deadline: drainMillis })
   if (registration.running.size > 0 && registration.queue.isPaused) {
@@ -482,7 +552,7 @@ export const close = Effect.fnUntraced(function*(engine: Engine, registration: R
   if (registration.inputs !== undefined) yield* Scope.close(registration.inputs, Exit.void)
   yield* Scope.close(registration.scope, Exit.void)
   engine.closing.delete(registration.name)
-  yield* Deferred.succeed(done, undefined)
+  Deferred.doneUnsafe(registration.closed, Effect.void)
 })
 
 /** Interrupts what still runs, and waits for it: nothing follows such a pass. */

@@ -1,6 +1,7 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
+import type * as Tracer from "effect/Tracer"
 import * as Informer from "../Informer.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
@@ -9,10 +10,12 @@ import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
+import * as Spans from "./spans.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {
   readonly feeds: Feeds.Feeds<EngineRequest>
+  readonly spans: Spans.Spans
   readonly now: () => number
 }
 
@@ -22,6 +25,8 @@ export class EnginePass implements Pass, Reader, Writes {
   readonly causes: ReadonlyArray<Cause>
   readonly otherCauses: number
   calls = 0
+  /** The span of the pass, where a tracer listens. */
+  span: Tracer.AnySpan | undefined = undefined
   /** A revision was made. */
   wrote = false
   /** Where the last stale write was refused. */
@@ -108,6 +113,7 @@ export class EnginePass implements Pass, Reader, Writes {
     if (!written.changed && !written.removed) return
     this.wrote = true
     const { object } = written
+    if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
       const memory = (this.request.memory ??= KeyMemory.make())

@@ -3,6 +3,7 @@
  * who (`W`) waits for a cache to show an object.
  */
 import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { ReaderListOptions } from "../Pass.ts"
@@ -15,6 +16,8 @@ export interface Feed<in out W> {
   readonly informer: Informer.Informer
   readonly kind: AnyKind
   readonly waiters: Map<string, Set<W>>
+  /** What is to end when nobody holds it any more. */
+  readonly scope: Scope.Closeable
   holders: number
 }
 
@@ -32,13 +35,13 @@ const none: ReadonlyArray<never> = []
 export const of = <W>(feeds: Feeds<W>, store: string, kind: string): ReadonlyArray<Feed<W>> =>
   feeds.byKind.get(kindKey(store, kind)) ?? none
 
-/** Enters an informer, once however often it is held; gives the feed and what gives it back. */
+/** Enters an informer, once however often it is held; gives the feed and what gives it back: true for the last holder. */
 export const hold = <W>(
   feeds: Feeds<W>,
   store: string,
   kind: AnyKind,
   informer: Informer.Informer
-): { readonly feed: Feed<W>; readonly release: () => void } => {
+): { readonly feed: Feed<W>; readonly release: () => boolean } => {
   const key = kindKey(store, kind.groupKind)
   const known = feeds.byKind.get(key) ?? []
   const feed = known.find((feed) => feed.informer === informer) ?? enter(feeds, key, known, kind, informer)
@@ -53,18 +56,19 @@ const enter = <W>(
   kind: AnyKind,
   informer: Informer.Informer
 ): Feed<W> => {
-  const feed: Feed<W> = { informer, kind, waiters: new Map(), holders: 0 }
+  const feed: Feed<W> = { informer, kind, waiters: new Map(), scope: Scope.makeUnsafe(), holders: 0 }
   known.push(feed)
   feeds.byKind.set(key, known)
   return feed
 }
 
-const leave = <W>(feeds: Feeds<W>, key: string, feed: Feed<W>): void => {
+const leave = <W>(feeds: Feeds<W>, key: string, feed: Feed<W>): boolean => {
   feed.holders--
-  if (feed.holders > 0) return
+  if (feed.holders > 0) return false
   const left = (feeds.byKind.get(key) ?? []).filter((other) => other !== feed)
   if (left.length === 0) feeds.byKind.delete(key)
   else feeds.byKind.set(key, left)
+  return true
 }
 
 // Reads (E10)

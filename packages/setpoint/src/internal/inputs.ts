@@ -3,7 +3,8 @@
  * own step.
  */
 import * as Result from "effect/Result"
-import type * as Informer from "../Informer.ts"
+import type * as Tracer from "effect/Tracer"
+import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Owner from "../Owner.ts"
 import type { Cause } from "../Pass.ts"
@@ -64,7 +65,8 @@ const changeOf = (change: Informer.Change, kind: AnyKind): Predicate.Change<Any>
 export const add = (
   request: Registration.EngineRequest,
   cause: Cause,
-  lane: WorkQueue.Lane
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
 ): boolean => {
   const { memory } = request
   const { queue } = request.registration
@@ -72,7 +74,7 @@ export const add = (
     memory.spacedUntil = -Infinity
     syncGate(request)
   }
-  return WorkQueue.addUnsafe(queue, request, { lane, reason: cause })
+  return WorkQueue.addUnsafe(queue, request, { lane, reason: cause, trace })
 }
 
 const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>
@@ -129,12 +131,6 @@ const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
 export const isPaused = (request: Registration.EngineRequest): boolean =>
   isPausedByAnnotation(Registration.cached(request))
 
-export const notePaused = (request: Registration.EngineRequest, isPaused: boolean): void => {
-  request.isPaused = isPaused
-  if (isPaused) request.registration.pausedKeys.add(request)
-  else request.registration.pausedKeys.delete(request)
-}
-
 /** Annotations for the engine itself: no predicate of the user's judges them. */
 const orderOf = (change: Informer.Change): Cause | undefined => {
   if (change.type !== "Modified") return undefined
@@ -168,21 +164,35 @@ export const onOwnChange = (
     if (registration.isClosed || registration.own !== own) return // a swap has moved on
     const request = Registration.requestOf(registration, own, change.entry)
     if (change.type === "Deleted" && change.entry.raw === undefined) Registration.becomeStray(registration, request)
-    if (change.via !== "watch") {
-      if (change.via === "redelivery" && request.isTerminal) return // Terminal waits for news (E2)
-      add(request, quiet[change.via], 2)
-      return
-    }
+    if (change.via === "redelivery") return addRedelivery(request)
+    if (change.via !== "watch") return void add(request, quiet[change.via], 2)
     const { options } = registration.behaviour
     const order = orderOf(change)
     const predicate = options.predicate ?? Predicate.intentChanged
     if (order !== undefined) add(request, order, 0)
     else if (passes(registration, predicate, changeOf(change, kind))) add(request, eventCause(change, "for", ""), 0)
     else return Registration.forgetIfIdle(request)
-    const { running } = request
+    const { memory, running } = request
     if (running === undefined || options.cancelOnNewerSpec !== true || change.type !== "Modified") return
+    if (KeyMemory.isOwnRevision(memory, change.revision)) return // what the pass wrote itself is no news to it
     if (Predicate.generationChanged(changeOf(change, kind))) interrupt(running)
   }
+}
+
+/** Hands an unchanged object on. Terminal waits for news (E2). */
+const addRedelivery = (request: Registration.EngineRequest): void => {
+  if (!request.isTerminal) add(request, quiet.redelivery, 2)
+}
+
+/** Hands an object on at the registration's own pace, if the cache still holds it. */
+export const redeliver = (
+  registration: Registration.Registration,
+  own: Registration.OwnFeed,
+  raw: Raw
+): void => {
+  const entry = Informer.entry(own.feed.informer, { namespace: raw.metadata.namespace ?? "", name: raw.metadata.name })
+  if (entry === undefined || registration.isClosed || registration.own !== own) return
+  addRedelivery(Registration.requestOf(registration, own, entry))
 }
 
 /** Which input an event came by, and what judges it. */

@@ -82,7 +82,8 @@ export interface Behaviour {
   readonly maxRetries: number
   readonly deadlineMillis: number | undefined
   readonly recheckMillis: number
-  readonly redeliveryMillis: number
+  /** Undefined: as the informer does it. */
+  readonly redeliveryMillis: number | undefined
   readonly breaker: { readonly passes: number; readonly perMillis: number } | undefined
   /** Whether a tracer listens: without one a pass makes no span. */
   readonly traced: boolean
@@ -142,13 +143,17 @@ export interface Registration {
   behaviour: Behaviour
   /** The cache of its own kind; undefined until its inputs are started. */
   own: OwnFeed | undefined
+  /** Its inputs are being started: no pass begins. */
+  isStarting: boolean
   /** Inputs that must be synced before the first pass (E4), and are not yet. */
-  readonly unsynced: Set<Feed>
+  unsynced: Set<Feed>
   /** What is in the way, a sentence an input or source. */
   readonly troubles: Map<string, string>
-  readonly synced: Deferred.Deferred<void>
+  synced: Deferred.Deferred<void>
   /** Done when it is closed and its last pass has ended. */
   readonly idle: Deferred.Deferred<void>
+  /** Done when its close is. */
+  readonly closed: Deferred.Deferred<void>
   /** Ends with the registration. */
   readonly scope: Scope.Closeable
   /** The Scope of its inputs: closed and made anew by a swap. */
@@ -157,11 +162,19 @@ export interface Registration {
   isPaused: boolean
   isClosed: boolean
   /** Who may close it: the Scope of the latest swap. */
-  owner: object
+  owner: Owner
+}
+
+export interface Owner {
+  readonly drainMillis: number
+  isClosed: boolean
 }
 
 export const make = (
-  options: Pick<Registration, "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle">
+  options: Pick<
+    Registration,
+    "name" | "kind" | "store" | "queue" | "behaviour" | "scope" | "synced" | "idle" | "closed"
+  >
 ): Registration => ({
   ...options,
   counters: makeCounters(),
@@ -169,13 +182,14 @@ export const make = (
   pausedKeys: new Set(),
   running: new Set(),
   own: undefined,
+  isStarting: true,
   unsynced: new Set(),
   troubles: new Map(),
   inputs: undefined,
   passes: 0,
   isPaused: false,
   isClosed: false,
-  owner: {}
+  owner: { drainMillis: 0, isClosed: false }
 })
 
 /** The cache of a registration's own kind, and the slot on its entries where requests hang. */
@@ -223,8 +237,16 @@ export const requestOf = (registration: Registration, own: OwnFeed, entry: Infor
   return request
 }
 
+/** Whether the annotation of its object stops the request, as the engine last saw it. */
+export const notePaused = (request: EngineRequest, isPaused: boolean): void => {
+  request.isPaused = isPaused
+  if (isPaused) request.registration.pausedKeys.add(request)
+  else request.registration.pausedKeys.delete(request)
+}
+
 /** The object is gone from the cache: its request, where the queue knows it, is a stray from now on. */
 export const becomeStray = (registration: Registration, request: EngineRequest): void => {
+  if (request.isPaused) notePaused(request, false)
   if (request.isStray) return
   request.isStray = true
   request.object = undefined

@@ -59,7 +59,7 @@ export const engine = (
   options: { readonly controller?: Controller.Options; readonly store?: MemoryStore.Options } = {}
 ): Layer.Layer<Controller.Controller | Store.Store | StoreDriver.StoreDriver | Faults, Controller.InvalidOptions> =>
   Layer.provideMerge(
-    Controller.layer({ events: false, ...options.controller }),
+    Controller.layer({ events: false, collector: false, ...options.controller }),
     Layer.effectContext(Effect.map(MemoryStore.make(options.store), (driver) => {
       const faults = new FaultyStore(driver)
       return Context.make(StoreDriver.StoreDriver, faults.driver).pipe(

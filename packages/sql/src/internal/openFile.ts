@@ -128,6 +128,7 @@ const opened = <A>(options: Options, begin: (db: DatabaseSync) => A): A => {
     db.exec("PRAGMA journal_mode = WAL")
     db.exec(`PRAGMA synchronous = ${options.synchronous}`)
     if (pragma(db, "user_version") < options.steps.length) migrated(db, options)
+    db.exec("DELETE FROM timeline WHERE false") // where SQLite may only read, it says so at a write, and not before
     return begin(db)
   } catch (error) {
     db.close()

@@ -17,7 +17,7 @@ export interface Failure {
 /** Whether it is one of these, among other reasons. */
 export const isFailure = (reason: { readonly _tag: string }): reason is Failure => failureTags.has(reason._tag)
 
-/** Runs statements; what SQLite throws becomes a {@link Failure}. */
+/** Runs statements; what SQLite or the file system throws becomes a {@link Failure}. */
 export const attempt = <A>(statements: () => A): Result.Result<A, Failure> => {
   try {
     return Result.succeed(statements())
@@ -36,9 +36,13 @@ export const isError = (error: unknown): error is Error & { readonly errcode: nu
   error instanceof Error && "errcode" in error && typeof error.errcode === "number"
 
 const failureOf = (error: unknown): Failure => {
-  if (!isError(error)) throw error
-  return { _tag: tags.get(error.errcode & 0xff) ?? "Other", why: error.message }
+  if (isError(error)) return { _tag: tags.get(error.errcode & 0xff) ?? "Other", why: error.message }
+  if (!(error instanceof Error) || !("syscall" in error && "code" in error)) throw error
+  return { _tag: forbidden.has(error.code) ? "ReadOnly" : "CannotOpen", why: error.message }
 }
+
+/** What the file system says where it does not allow something. */
+const forbidden: ReadonlySet<unknown> = new Set(["EACCES", "EPERM", "EROFS"])
 
 /** By SQLite's primary result codes. */
 const tags: ReadonlyMap<number, Failure["_tag"]> = new Map([

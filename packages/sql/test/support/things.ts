@@ -1,6 +1,5 @@
 /** The objects of tests: raw ones, as a driver takes them. */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Key, Raw } from "setpoint/Resource"
 import type * as StoreDriver from "setpoint/StoreDriver"
@@ -21,6 +20,8 @@ export const thing = (name: string, size: number, metadata: Partial<Raw["metadat
   metadata: { ...metadata, name, namespace: "default" } as Raw["metadata"], // the rest is the store's
   spec: { size }
 })
+
+export const sizeOf = (object: Raw): number => (object.spec as { readonly size: number }).size // made by `thing`
 
 let writes = 0
 /** Unique in this process. */
@@ -70,6 +71,3 @@ const text = (event: StoreDriver.WatchEvent): string => {
       return event._tag
   }
 }
-
-export const isAbsent = (driver: StoreDriver.Service, name: string) =>
-  Effect.map(Effect.option(get(driver, name)), Option.isNone)
