@@ -172,8 +172,10 @@ export const acquire = (
           const informer = yield* Scope.provide(share(self, source, at, options), scope)
           const cooling = cooldown(informer)
           if (cooling !== undefined) return yield* new NotSynced({ kind: informer.kind, ...cooling })
-          yield* Effect.mapError(Informer.awaitSynced(informer), ({ kind, why }) =>
-            new NotSynced({ kind, why, retryInMillis: cooldown(informer)?.retryInMillis ?? 0 }))
+          yield* Effect.mapError(
+            Informer.awaitSynced(informer),
+            ({ kind, why }) => new NotSynced({ kind, why, retryInMillis: cooldown(informer)?.retryInMillis ?? 0 })
+          )
           return informer
         })
         return yield* Effect.onError(restore(synced), (cause) => Scope.close(scope, Exit.failCause(cause)))
