@@ -58,7 +58,6 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
-import type * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -292,7 +291,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
+  const companions: Engine.Engine["companions"] = new Map()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
     host: { feeds, spans: Spans.make(), now },
@@ -301,7 +300,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
     },
     context,
-    report: Telemetry.report((registration) => recorders.get(registration.store)),
+    report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),
     wanted: workers
   })
   const engine: Engine.Engine = {
@@ -316,8 +315,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     metrics: options.metrics ?? true,
     now,
     scope,
-    recorders,
-    companions: { events: options.events ?? true, collector: options.collector ?? true },
+    companions,
+    wanted: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
