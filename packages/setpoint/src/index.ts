@@ -189,6 +189,13 @@ export * as StoreRules from "./StoreRules.ts"
 export * as WatchBuffer from "./WatchBuffer.ts"
 
 /**
+ * Who wants to hear about what: the watch requests of all instances of an engine, and the look-up from an event to them.
+ *
+ * @since 0.1.0
+ */
+export * as WatchCoordinator from "./WatchCoordinator.ts"
+
+/**
  * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.
  *
  * @since 0.1.0
