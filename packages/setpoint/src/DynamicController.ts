@@ -133,8 +133,10 @@ export const make = Effect.gen(function*() {
     Effect.timeoutOrElse(now.registration.synced, {
       duration: timeout,
       orElse: () =>
-        Effect.flatMap(now.registration.status, ({ name, troubles }) =>
-          Effect.fail(new NotSynced({ registration: name, troubles })))
+        Effect.flatMap(
+          now.registration.status,
+          ({ name, troubles }) => Effect.fail(new NotSynced({ registration: name, troubles }))
+        )
     })
 
   return DynamicController.of({
@@ -164,7 +166,10 @@ export const make = Effect.gen(function*() {
  * @category layers
  * @since 0.1.0
  */
-export const layer: Layer.Layer<DynamicController, never, Controllers.Controller> = Layer.effect(DynamicController, make)
+export const layer: Layer.Layer<DynamicController, never, Controllers.Controller> = Layer.effect(
+  DynamicController,
+  make
+)
 
 /**
  * As the service's `register`.

@@ -191,7 +191,11 @@ const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Regi
   )
 
 /** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
-const startOwn = (engine: Engine, registration: Registration, feed: Registrations.Feed): Effect.Effect<void, never, Scope.Scope> =>
+const startOwn = (
+  engine: Engine,
+  registration: Registration,
+  feed: Registrations.Feed
+): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { redeliveryMillis } = registration.behaviour
     let onChange: ((change: Informer.Change) => void) | undefined = undefined
