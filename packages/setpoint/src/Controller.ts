@@ -58,7 +58,6 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
-import * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -194,7 +193,7 @@ export interface Service {
   readonly registration: (name: string) => Effect.Effect<Registration, RegistrationError>
   readonly enqueue: (name: string, target: Target, reason?: string) => Effect.Effect<boolean, RegistrationError>
   /** Changes the number of workers at run time; passes that run are not cut. */
-  readonly setWorkers: (workers: number) => Effect.Effect<void, RegistrationError>
+  readonly setWorkers: (workers: number) => Effect.Effect<void, InvalidOptions>
   readonly status: Effect.Effect<ReadonlyArray<RegistrationStatus>>
   /**
    * Work beside the passes, supervised: restarted with backoff when it fails, ended with the Scope, or with the
@@ -292,7 +291,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
+  const companions: Engine.Engine["companions"] = new Map()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
     host: { feeds, spans: Spans.make(), now },
@@ -301,7 +300,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
     },
     context,
-    report: Telemetry.report((registration) => recorders.get(registration.store)),
+    report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),
     wanted: workers
   })
   const engine: Engine.Engine = {
@@ -316,8 +315,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     metrics: options.metrics ?? true,
     now,
     scope,
-    recorders,
-    companions: { events: options.events ?? true, collector: options.collector ?? true },
+    companions,
+    wanted: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
@@ -327,11 +326,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(registration)),
     enqueue: (name, target, reason) =>
       Effect.flatMap(find(engine, name), (registration) => enqueue(registration, target, reason)),
-    setWorkers: (workers) =>
-      Effect.mapBoth(workersOf(workers), {
-        onSuccess: (workers) => Workers.resize(pool, workers),
-        onFailure: ({ why }) => new RegistrationError({ registration: "", field: "workers", why })
-      }),
+    setWorkers: (workers) => Effect.map(workersOf(workers), (workers) => Workers.resize(pool, workers)),
     status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
     background: (name, work) => runInBackground(background, name, work)
   })
@@ -397,8 +392,10 @@ const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.
   })
 
 const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
-  Effect.map(Effect.serviceOption(Tracer.ParentSpan), (span) =>
-    Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span)))
+  Effect.map(
+    Effect.serviceOption(Tracer.ParentSpan),
+    (span) => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span))
+  )
 
 const handleOf = (registration: Registrations.Registration): Registration => ({
   name: registration.name,

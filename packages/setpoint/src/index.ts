@@ -55,6 +55,13 @@ export * as Health from "./Health.ts"
 export * as Informer from "./Informer.ts"
 
 /**
+ * What an instance wants to hear about, asked for from inside its pass.
+ *
+ * @since 0.1.0
+ */
+export * as InstanceWatcher from "./InstanceWatcher.ts"
+
+/**
  * Kinds: what objects of one sort look like, declared with Schema.
  *
  * @since 0.1.0
@@ -180,6 +187,13 @@ export * as StoreRules from "./StoreRules.ts"
  * @since 0.1.0
  */
 export * as WatchBuffer from "./WatchBuffer.ts"
+
+/**
+ * Who wants to hear about what: the watch requests of all instances of an engine, and the look-up from an event to them.
+ *
+ * @since 0.1.0
+ */
+export * as WatchCoordinator from "./WatchCoordinator.ts"
 
 /**
  * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.

@@ -236,7 +236,7 @@ describe("E5: registrations come and go", () => {
       const faults = yield* Faults
       const first = script(Effect.never)
       const second = script()
-      yield* register(first, { name: "first" }, { drain: 0 })
+      yield* register(first, { name: "first" })
       yield* register(second, { name: "second" })
       yield* create("a")
       assert.deepStrictEqual(first.passes, ["a@0"])
@@ -324,7 +324,7 @@ describe("E8: closing", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(closing)
       assert.deepStrictEqual(log.passes, ["a@0", "b@5000"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] what is not done by the deadline is interrupted, 25 seconds by default", () =>
     Effect.gen(function*() {
@@ -341,7 +341,7 @@ describe("E8: closing", () => {
       assert.deepStrictEqual(ends, ["interrupted@25000"])
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] the deadline is an option of the Controller, and of a registration", () =>
     Effect.gen(function*() {
@@ -400,7 +400,7 @@ describe("E8: closing", () => {
       yield* Effect.gen(function*() {
         yield* Scope.provide(register(script(noting(ends, Effect.sleep("5 seconds")))), scope)
         yield* create("a")
-      }).pipe(Effect.provide(yield* Layer.buildWithScope(engine(), controllers)))
+      }).pipe(Effect.provide(yield* Layer.buildWithScope(draining, controllers)))
       const first = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* settle
       const second = yield* Effect.forkChild(Scope.close(controllers, Exit.void))
@@ -423,7 +423,7 @@ describe("E8: closing", () => {
       yield* Scope.close(scope, Exit.void)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a paused registration closes without running what it has collected", () =>
     Effect.gen(function*() {
@@ -437,7 +437,7 @@ describe("E8: closing", () => {
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(closing)
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a name that is being closed is free once it is closed: who registers it waits", () =>
     Effect.gen(function*() {
@@ -455,7 +455,7 @@ describe("E8: closing", () => {
       yield* Effect.asVoid(Fiber.await(registering))
       yield* settle
       assert.deepStrictEqual(log.passes, ["a@5000"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a closed Controller registers nothing", () =>
     Effect.gen(function*() {
@@ -476,7 +476,7 @@ describe("E8: closing", () => {
       yield* settle
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(waiting)))
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] the Observer hears of each pass that a close dropped", () =>
     Effect.gen(function*() {
@@ -492,7 +492,7 @@ describe("E8: closing", () => {
         yield* Deferred.await(done)
       }).pipe(
         Effect.scoped,
-        Effect.provide(engine()),
+        Effect.provide(draining),
         Effect.provideService(Controller.Observer, observer)
       )
       assert.deepStrictEqual(ends, ["a Dropped"])
@@ -502,6 +502,9 @@ describe("E8: closing", () => {
 // ---------------------------------------------------------------------------------------------------------------------
 // helpers
 // ---------------------------------------------------------------------------------------------------------------------
+
+/** The engine with the drain that it has by default. */
+const draining = engine({ controller: { drain: undefined } })
 
 const watchPalettes = Reconciler.watch(Palette, () => [])
 

@@ -98,6 +98,22 @@ describe("a file that cannot be a store", () => {
       yield* refused(Path.join(folder, "absent", "store.db"), "CannotOpen", "there is no folder")
     }))
 
+  it.effect("may not be written, or its folder not: ReadOnly", () =>
+    Effect.gen(function*() {
+      const filename = yield* store
+      const folder = Path.dirname(filename)
+      for (const [file, mode] of [[filename, 0o444], [folder, 0o555]] as const) {
+        Fs.chmodSync(folder, 0o777)
+        Fs.chmodSync(filename, 0o666)
+        Fs.chmodSync(file, mode)
+        const before = Fs.readFileSync(filename)
+        const error = yield* asOrdinaryUser(Effect.flip(Effect.scoped(SqliteStore.make({ filename }))))
+        assert.strictEqual(error.reason, "ReadOnly", error.message)
+        assert.deepStrictEqual(Fs.readFileSync(filename), before)
+      }
+      Fs.chmodSync(folder, 0o777)
+    }))
+
   it.effect("is held by a program that lets no other in: Locked after lockTimeout, and opened if it is let go before", () =>
     Effect.gen(function*() {
       const filename = yield* store
@@ -200,6 +216,14 @@ const using = (filename: string, use: (db: DatabaseSync) => void): void => {
   use(db)
   db.close()
 }
+
+/** The superuser may write everything. */
+const asOrdinaryUser = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  process.geteuid?.() !== 0 ? effect : Effect.acquireUseRelease(
+    Effect.sync(() => process.seteuid?.(65_534)),
+    () => effect,
+    () => Effect.sync(() => process.seteuid?.(0))
+  )
 
 /** It fails with this reason, and leaves everything as it was. */
 const refused = (filename: string, reason: SqliteStore.OpenError["reason"], why: string) =>

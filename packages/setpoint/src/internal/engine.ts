@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
@@ -59,10 +60,17 @@ export interface Engine {
   readonly now: () => number
   /** The Controller's own Scope: what it owns ends with it. */
   readonly scope: Scope.Scope
-  /** By store: who records its events. A store that is in here has its companions. */
-  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>
-  readonly companions: { readonly events: boolean; readonly collector: boolean }
+  /** What each store got with its first registration. */
+  readonly companions: Map<Store.Service, Companions>
+  /** Which companions stores get. */
+  readonly wanted: { readonly events: boolean; readonly collector: boolean }
   isClosed: boolean
+}
+
+/** Who records a store's events, and what its collector is told of kinds. */
+export interface Companions {
+  readonly recorder: EventRecorder.EventRecorder["Service"] | undefined
+  readonly kinds: Queue.Queue<AnyKind["address"]>
 }
 
 export type Flaw = Behaviours.Flaw
@@ -91,7 +99,7 @@ const hold = (
 ): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const informer = yield* Effect.mapError(
-      WatchManager.acquire(engine.watches, store, kind.address, {
+      WatchManager.share(engine.watches, store, kind.address, {
         namespace: input.namespace,
         selector: selectorText(input.selector),
         metadataOnly: input.metadataOnly ?? false,
@@ -104,6 +112,7 @@ const hold = (
       (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
     )
     if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
+    announce(engine, store, kind)
     return held.feed
   })
 
@@ -234,10 +243,11 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
     let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
     const name = `mapping of ${input.kind.groupKind}`
     const mapper = Mapper.make(input.map, () => targets, {
-      onDefect: (cause) => {
+      onFailure: (cause) => {
         registration.counters.handlerDefects++
-        registration.troubles.set(name, `the mapping of ${input.kind.groupKind} fails: ${String(cause)}`)
+        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
       },
+      onUndecodable: () => void registration.counters.handlerDefects++,
       onAnswer: () => void registration.troubles.delete(name)
     })
     yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
@@ -458,20 +468,27 @@ const create = Effect.fnUntraced(function*<R>(
 
 /** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
 const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
-  if (engine.recorders.has(store)) return
-  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
-  engine.recorders.set(store, Option.getOrUndefined(given))
+  if (engine.companions.has(store)) return
   const own = Layer.succeed(Store.Store, store)
-  if (Option.isNone(given) && engine.companions.events) {
+  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
+  let recorder = Option.getOrUndefined(given)
+  if (recorder === undefined && engine.wanted.events) {
     const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), own), engine.scope)
-    engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
+    recorder = Context.get(built, EventRecorder.EventRecorder)
   }
-  if (engine.companions.collector) {
-    const recorder = engine.recorders.get(store)
-    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
-    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
-  }
+  const kinds = yield* Queue.unbounded<AnyKind["address"]>()
+  engine.companions.set(store, { recorder, kinds })
+  if (!engine.wanted.collector) return
+  const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+  const collector = Layer.provide(GarbageCollector.layer({ announced: kinds }), told)
+  yield* Effect.orDie(Layer.buildWithScope(collector, engine.scope))
 })
+
+/** The collector of a store need not discover what a registration knows. */
+const announce = (engine: Engine, store: Store.Service, kind: AnyKind): void => {
+  const kinds = engine.wanted.collector ? engine.companions.get(store)?.kinds : undefined
+  if (kinds !== undefined) Queue.offerUnsafe(kinds, kind.address)
+}
 
 /** Settings of the queue that the behaviour says. */
 const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {

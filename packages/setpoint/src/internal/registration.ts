@@ -207,14 +207,20 @@ export const policies = (behaviour: () => Behaviour): {
   requeue: { start: (random) => behaviour().requeue.start(random) }
 })
 
-/** Where the queue keeps its entry of a request: on the request. A stray that the queue forgets is forgotten whole (Q7). */
+/**
+ * Where the queue keeps its entry of a request: on the request. A stray is known as long as the queue knows it, and what the
+ * queue forgets is forgotten whole (Q7), save what the pass that ends has still to settle.
+ */
 export const slotOnRequest: WorkQueue.Slot<EngineRequest, Cause, unknown> = {
   get: (request) => request.entry,
   set: (request, entry) => {
     request.entry = entry
-    if (entry !== undefined) return
-    if (request.memory?.pending.length === 0) request.memory = undefined
-    if (request.isStray) request.registration.strays.delete(strayKey(request.namespace, request.name))
+    const { isStray, memory, registration, running } = request
+    if (entry === undefined && running === undefined && memory?.pending.length === 0) request.memory = undefined
+    if (!isStray) return
+    const key = strayKey(request.namespace, request.name)
+    if (entry === undefined) registration.strays.delete(key)
+    else registration.strays.set(key, request)
   }
 }
 

@@ -55,12 +55,12 @@ export const begin = (
   registration.running.add(request)
   const scope = Scope.makeUnsafe()
   const context = Context.add(Context.add(behaviour.context, Pass.Current, pass), Scope.Scope, scope)
-  // With a deadline another fiber than the worker's runs it.
-  const work = Effect.withFiber((current) => {
-    current.setContext(pass.span === undefined ? context : Context.add(context, Tracer.ParentSpan, pass.span))
-    return behaviour.reconcile(request)
+  const reconcile = Effect.suspend(() => behaviour.reconcile(request))
+  const work = Effect.suspend(() => {
+    fiber.setContext(context) // before anything forks: a deadline runs the pass in a fiber of its own
+    return decorate(host, behaviour, pass, ticket, reconcile)
   })
-  return { pass, selfCaused, running, scope, work: decorate(host, behaviour, pass, ticket, work) }
+  return { pass, selfCaused, running, scope, work }
 }
 
 /** A key that runs too often is held after this pass, for as long as its breaker says. */
@@ -131,13 +131,13 @@ export const end = (
   const { request } = pass
   const { registration } = request
   const now = host.now()
-  request.running = undefined
   registration.running.delete(request)
   if (registration.isClosed && registration.running.size === 0) Deferred.doneUnsafe(registration.idle, Effect.void)
   pass.ended()
   const passEnd = PassEnd.ofExit(exit, request, running.ordered)
   const loop = EndPass.watchForLoops(request, { selfCaused: begun.selfCaused, wrote: pass.wrote }, now)
   const told = EndPass.endPass(request, ticket, passEnd, pass.staleAt, now)
+  request.running = undefined // till here its memory is kept, though the queue may have let it go
   settleMemory(request, now)
   observer?.passEnded(pass, passEnd)
   if (told === undefined) return loop === undefined ? none : [loop]

@@ -88,7 +88,7 @@ export const make = (db: DatabaseSync, options: Options): State => {
   return state
 }
 
-const parsedLimit = 16 * 1024 * 1024
+const parsedLimit = 8 * 1024 * 1024
 
 // ---------------------------------------------------------------------------------------------------------------------
 // transactions
@@ -166,6 +166,9 @@ const mark = (state: State): void => {
   state.published = true
 }
 
+/** What another timeline is to what was open (S5). */
+export const imported = (): Expired => new Expired({ why: "another timeline was imported", otherTimeline: true })
+
 export const endAll = (state: State, reason: Reason): void => {
   for (const watches of state.watches.values()) for (const watch of watches) WatchBuffer.end(watch, reason)
   state.published = true
@@ -193,8 +196,7 @@ export const refresh = (state: State): void => {
   const { birth, birth_id, floor } = one(state.sql.timeline)
   const isAnother = birth_id !== state.birth.writeId
   if (isAnother) {
-    const why = "another timeline was imported"
-    endAll(state, new Expired({ why }))
+    endAll(state, imported())
     state.birth = { revision: Number(birth), writeId: String(birth_id) }
     Parsed.clear(state.parsed)
   }
@@ -332,8 +334,9 @@ export const floorOf = (state: State): number =>
 /** That the changes after this one are all there, and that it is a change of this timeline (S5). */
 export const retained = (state: State, { revision, writeId }: Point): Result.Result<void, Reason> => {
   const expired = (why: string) => Result.fail(new Expired({ why }))
+  const other = (why: string) => Result.fail(new Expired({ why, otherTimeline: true }))
   if (!(revision >= state.birth.revision && revision <= state.latest.revision)) {
-    return expired(`revision ${revision} is not of this store's timeline`)
+    return other(`revision ${revision} is not of this store's timeline`)
   }
   const floor = floorOf(state)
   if (revision < floor) return expired(`revision ${revision} is no longer retained; the oldest is ${floor}`)
@@ -342,7 +345,7 @@ export const retained = (state: State, { revision, writeId }: Point): Result.Res
     : state.sql.writeIdAt.get(revision)?.write_id
   return known === writeId
     ? Result.succeed(undefined)
-    : expired(`revision ${revision} was another change: the store was restored or made anew`)
+    : other(`revision ${revision} was another change: the store was restored or made anew`)
 }
 
 interface VersionRow {

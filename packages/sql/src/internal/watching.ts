@@ -4,7 +4,7 @@ import type * as Driver from "setpoint/StoreDriver"
 import { Expired, type Reason } from "setpoint/StoreError"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as Reading from "./reading.ts"
-import { changeOf, floorOf, kindOf, nameOf, retained, type State, versionRow } from "./tables.ts"
+import { changeOf, floorOf, imported, kindOf, nameOf, retained, type State, versionRow } from "./tables.ts"
 
 /** A watch: what it begins with, then its buffer. */
 export interface Watch {
@@ -65,7 +65,7 @@ export const open = (
   self: Watch,
   opening: Reading.Walk | Replay
 ): Result.Result<ReadonlyArray<Driver.WatchEvent>, Reason> => {
-  if (self.birthId !== state.birth.writeId) return Result.fail(new Expired({ why: "another timeline was imported" }))
+  if (self.birthId !== state.birth.writeId) return Result.fail(imported())
   return "until" in opening ? replay(state, self, opening) : initial(state, self, opening)
 }
 
