@@ -222,6 +222,32 @@ export class Store extends Context.Service<Store, Service>()("setpoint/Store") {
 /**
  * A store over a driver. `name` (default `"default"`) is part of informer identity, metrics and spans.
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const driver = yield* MemoryStore.make()
+ *   const store = Store.make(driver, { name: "archive" })
+ *   const site = yield* store.create(Website, {
+ *     metadata: { generateName: "site-" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   console.log(site.metadata.name.startsWith("site-")) // true
+ * })
+ *
+ * Effect.runPromise(Effect.scoped(program))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -738,6 +764,32 @@ export const list = <A extends Any>(kind: Kind<A>, options?: ListOptions): Effec
 /**
  * What happens to the objects of a kind, in batches (S3).
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema, Stream } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Store.create(Website, { metadata: { name: "blog" }, spec: { host: "blog.example.dev", replicas: 2 } })
+ *   const seen = yield* Store.watch(Website).pipe(
+ *     Stream.flatMap(Stream.fromIterable),
+ *     Stream.takeUntil((event) => event._tag === "InitialDone"),
+ *     Stream.runCollect
+ *   )
+ *   console.log(seen.map((event) => event._tag)) // ["Added", "InitialDone"]
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
+ *
  * @category reading
  * @since 0.1.0
  */
@@ -776,6 +828,32 @@ export const update = <A extends Any>(
 /**
  * Replaces the status of an object that was read, and nothing else. Conditions keep their transition time where their
  * status is unchanged; the object's generation is stamped where the status declares `observedGeneration`.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const site = yield* Store.create(Website, {
+ *     metadata: { name: "blog" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   const ready = yield* Store.updateStatus(Website, site, { ready: 2 })
+ *   const again = yield* Store.updateStatus(Website, ready, (status) => ({ ready: status?.ready ?? 0 }))
+ *   console.log(ready.metadata.resourceVersion === again.metadata.resourceVersion) // true: nothing was written
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0
@@ -862,6 +940,29 @@ export const deleteUnconditionally = <A extends Any>(
  * Creates or updates: `f` says what the object shall be, given what it is. Metadata that `f` leaves out stays, status is
  * left alone, and nothing is written where nothing would change. Races with other writers are met by reading again, five
  * times at most.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const wanted = { metadata: { labels: { tier: "web" } }, spec: { host: "blog.example.dev", replicas: 2 } }
+ *   const first = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   const again = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   console.log(first.operation, again.operation) // created unchanged
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0

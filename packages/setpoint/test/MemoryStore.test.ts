@@ -61,6 +61,19 @@ describe("MemoryStore", () => {
     assert.strictEqual(core.watches.size, 0)
   })
 
+  it.effect("[F25] nothing is kept of a watch whose reader was interrupted, or took all it wanted", () =>
+    Effect.gen(function*() {
+      const core = MemoryStore.Core.make("birth")
+      const driver = MemoryStore.fromCore(core)
+      const waiting = yield* Effect.forkChild(Stream.runDrain(driver.watch(at, { from: "current" })), {
+        startImmediately: true
+      })
+      assert.strictEqual(core.watches.size, 1)
+      yield* Fiber.interrupt(waiting)
+      yield* Stream.runDrain(Stream.take(driver.watch(at, { from: "current" }), 1))
+      assert.strictEqual(core.watches.size, 0)
+    }))
+
   it("[S5] a store without a history resumes from the latest change alone", () => {
     const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, history: 0 })
     createIn(core, "a")

@@ -7,15 +7,12 @@
  */
 import * as Result from "effect/Result"
 import type { Key, Raw } from "../Resource.ts"
-import * as Revision from "../Revision.ts"
+import type * as Revision from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import type * as Driver from "../StoreDriver.ts"
 import { Conflict, Expired, Fenced, type Field, Invalid, Lagged, NotFound, type Reason } from "../StoreError.ts"
 import * as StoreRules from "../StoreRules.ts"
-import * as metadata from "./metadata.ts"
-import * as names from "./names.ts"
 import * as SortedKeys from "./sortedKeys.ts"
-import { takeIn } from "./takeIn.ts"
 import * as Timeline from "./timeline.ts"
 
 /** @category models @since 0.1.0 */
@@ -596,77 +593,18 @@ export const imported = (
   if (kinds(state).length > 0) {
     return Result.fail(new Conflict({ why: "the store has objects; import into an empty one" }))
   }
-  const taken: Array<Imported> = []
-  const seen = new Set<string>()
-  for (const [i, object] of objects.entries()) {
-    const next = importedObject(object, i, state.options.freeze)
-    if (Result.isFailure(next)) return Result.fail(next.failure)
-    const id = `${next.success.object.kind}.${next.success.at.group} ${next.success.key}`
-    if (seen.has(id)) return invalid({ path: `[${i}]`, why: `${id} is there twice` })
-    seen.add(id)
-    taken.push(next.success)
-  }
-  taken.sort((a, b) => byRevision(a.object, b.object))
-  const highest = taken.reduce(
-    (highest, { object }) => Math.max(highest, revisionNumber(object)),
-    state.timeline.latest.revision
-  )
+  const read = StoreRules.importAll(objects, state.options)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const highest = Math.max(read.success.highest, state.timeline.latest.revision)
   const imported = new Expired({ why: "another timeline was imported", otherTimeline: true })
   for (const watch of state.watches) end(state, watch, imported)
   state.kinds.clear()
   state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
-  for (const { at, key, object } of taken) {
+  for (const { at, key, object } of read.success.objects) {
     const resourceVersion = String(state.timeline.latest.revision + 1)
     const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion } }
     if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
-    commit(state, kindOf(state, at), key, undefined, next, undefined, given.writeId())
+    commit(state, kindOf(state, at), textOf(key), undefined, next, undefined, given.writeId())
   }
   return Result.succeed(undefined)
-}
-
-type Imported = { readonly at: Driver.KindAddress; readonly key: string; readonly object: Raw }
-
-/** Addresses are guessed from the object: the first call that names the kind says how it is. */
-const importedObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Reason> => {
-  const taken = takeIn(input, undefined, { freeze })
-  if (Result.isFailure(taken)) {
-    return invalid({
-      path: `[${index}]${taken.failure.path === "" ? "" : `.${taken.failure.path}`}`,
-      why: taken.failure.why
-    })
-  }
-  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
-  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
-  if (
-    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
-    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
-  ) {
-    return invalid({
-      path: `[${index}]`,
-      why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion"
-    })
-  }
-  const slash = object.apiVersion.indexOf("/")
-  const at: Driver.KindAddress = {
-    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
-    version: object.apiVersion.slice(slash + 1),
-    kind: object.kind,
-    plural: names.pluralOf(object.kind),
-    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
-  }
-  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
-  const flaws = [...StoreRules.checkKey(at, key), ...metadata.check(meta)]
-  if (flaws.length > 0) return invalid(...flaws.map(({ path, why }) => ({ path: `[${index}].${path}`, why })))
-  return Result.succeed({ at, key: textOf(key), object: object as Raw })
-}
-
-const byRevision = (a: Raw, b: Raw): number => {
-  const order = Revision.compare(a.metadata.resourceVersion, b.metadata.resourceVersion)
-  return order === "before" ? -1 : order === "after" ? 1 : 0
-}
-
-/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
-const revisionNumber = (object: Raw): number => {
-  const revision = Number(object.metadata.resourceVersion)
-  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
 }
