@@ -66,22 +66,6 @@ describe("group commit", () => {
       assert.deepStrictEqual(yield* Things.names(driver), ["a", "b", "taken"])
     }))
 
-  it.effect("one reader's write in answer to a change does not overtake that change for another reader", () =>
-    Effect.gen(function*() {
-      const driver = yield* SqliteStore.make({ filename: ":memory:" })
-      const [first, second] = [yield* Things.follow(driver), yield* Things.follow(driver)]
-      const answering = Effect.gen(function*() {
-        assert.strictEqual(yield* first, "InitialDone")
-        assert.strictEqual(yield* first, "Added a")
-        yield* Things.create(driver, "b")
-      })
-      const fiber = yield* Effect.forkChild(answering, { startImmediately: true })
-      const seen = yield* Effect.forkChild(Effect.all([second, second, second]), { startImmediately: true })
-      yield* Things.create(driver, "a")
-      yield* Fiber.join(fiber)
-      assert.deepStrictEqual(yield* Fiber.join(seen), ["InitialDone", "Added a", "Added b"])
-    }))
-
   it.effect("a full disk is StoreFull for all of the commit, none of it is there, and the store goes on", () =>
     Effect.gen(function*() {
       const filename = yield* temporaryFile
