@@ -100,6 +100,26 @@ export const selector = (text: string | undefined): Result.Result<Selector.Selec
  * Wakes nobody: a reader that ran in the middle of a store's step would see it half done, and what it writes would
  * overtake this change on its way to the others.
  *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Result } from "effect"
+ * import { type Resource, WatchBuffer } from "setpoint"
+ *
+ * const after: Resource.Raw = {
+ *   apiVersion: "v1",
+ *   kind: "ConfigMap",
+ *   metadata: { name: "a", namespace: "default", uid: "1", resourceVersion: "1", creationTimestamp: "" }
+ * }
+ * const watch = Result.getOrThrow(WatchBuffer.make({ namespace: "default" }))
+ * const change = { before: undefined, after, last: undefined, revision: 1, writeId: "w1" }
+ *
+ * WatchBuffer.publish(change, new Set([watch]))
+ * WatchBuffer.wake([watch])
+ *
+ * assert.equal(watch.events[0]?._tag, "Added")
+ * ```
+ *
  * @category feeding
  * @since 0.1.0
  */
