@@ -22,7 +22,7 @@ export const floors: ReadonlyArray<{ readonly name: string; readonly modules: Re
       "StoreError"
     ]
   },
-  { name: "store", modules: ["Apply", "MemoryStore", "Store", "StoreDriver", "StoreRules"] },
+  { name: "store", modules: ["Apply", "MemoryStore", "Store", "StoreDriver", "StoreRules", "WatchBuffer"] },
   { name: "flow", modules: ["Informer", "RateLimiter", "WatchCoordinator", "WatchManager", "WorkQueue"] },
   { name: "pass", modules: ["EventRecorder", "Finalizer", "InstanceWatcher", "Outcome", "Predicate", "Reconciler"] },
   { name: "engine", modules: ["Controller", "DynamicController", "GarbageCollector", "Health"] }

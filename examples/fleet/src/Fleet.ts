@@ -9,7 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { Controller, GarbageCollector, Store } from "setpoint"
+import { Controller, Store } from "setpoint"
 import { Process } from "./Kinds.ts"
 import { processes } from "./ProcessReconciler.ts"
 import { services } from "./ServiceReconciler.ts"
@@ -26,6 +26,7 @@ const endProcesses = Effect.gen(function*() {
     b.spec.ordinal - a.spec.ordinal || (a.spec.service < b.spec.service ? 1 : -1)
   )
   yield* Effect.forEach(inOrder, endProcess, { discard: true })
+  yield* Effect.logInfo("every process has ended")
 }).pipe(
   Effect.catch((error) => Effect.logError(`not every process was ended: ${error.message}`))
 )
@@ -66,6 +67,5 @@ export const layer = (options: Options = {}) =>
   Controller.layerFor(services).pipe(
     Layer.provideMerge(ending(options)),
     Layer.provideMerge(Controller.layerFor(processes)),
-    Layer.provideMerge(GarbageCollector.layer()),
     Layer.provideMerge(Controller.layer({ workers: 64 }))
   )

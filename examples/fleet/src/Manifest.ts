@@ -260,4 +260,17 @@ export const decode = <A extends Resource.Any>(
 }
 
 const problemsOf = (manifest: Manifest, error: Schema.SchemaError): ReadonlyArray<Problem> =>
-  Kind.fieldsOf(error).map((field) => manifest.problem(field.path, field.why))
+  Kind.fieldsOf(error).map(({ path, why }) => {
+    const found = valueAt(manifest.value, pathOf(path))
+    const text = found === undefined || typeof found === "object" ? "" : `, found ${JSON.stringify(found).slice(0, 60)}`
+    return manifest.problem(path, `${why.replace(" | undefined", "")}${text}`)
+  })
+
+const valueAt = (root: Resource.Json, path: Path): Resource.Json | undefined =>
+  path.reduce<Resource.Json | undefined>(
+    (value, segment) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, segment)
+        ? (value as Record<string | number, Resource.Json>)[segment]
+        : undefined,
+    root
+  )

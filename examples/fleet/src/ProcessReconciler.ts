@@ -30,12 +30,12 @@ const step = Effect.fnUntraced(function*(process: Process) {
     case "Check":
       return yield* check(process, now)
     case "Terminate":
-      yield* Effect.logInfo(`${process.metadata.name} ${next.why}: ends pid ${next.identity.pid}`)
+      yield* Effect.logInfo(`${process.metadata.name} is asked to end, pid ${next.identity.pid}: ${next.why}`)
       yield* write(process, Rules.stopping(process, next, now))
       yield* processes.signal(next.identity, "SIGTERM")
       return poll
     case "Kill":
-      yield* Effect.logWarning(`${process.metadata.name} did not end in ${process.spec.stopTimeout}: is killed`)
+      yield* Effect.logWarning(`${process.metadata.name} did not end within ${process.spec.stopTimeout}: it is killed`)
       yield* processes.signal(next.identity, "SIGKILL")
       return poll
     case "Wait":
@@ -44,8 +44,7 @@ const step = Effect.fnUntraced(function*(process: Process) {
       yield* sweep(yield* backOff(process, next.launch, next.why))
       return poll
     case "Rest": {
-      const rests = process.status?.phase._tag === "Stopped"
-      yield* sweep(rests ? process : yield* write(process, Rules.stopped(process)))
+      yield* rest(process)
       return undefined
     }
   }
@@ -91,6 +90,12 @@ const backOff = Effect.fnUntraced(function*(process: Process, launch: Launch, wh
   const delay = Rules.backoffMillis(status.crashes)
   yield* Effect.logWarning(`${process.metadata.name} ended (${why}): starts again in ${delay} ms`)
   return yield* write(process, status)
+})
+
+const rest = Effect.fnUntraced(function*(process: Process) {
+  if (process.status?.phase._tag === "Stopped") return yield* sweep(process)
+  yield* Effect.logInfo(`${process.metadata.name} has ended`)
+  yield* sweep(yield* write(process, Rules.stopped(process)))
 })
 
 /**

@@ -17,13 +17,18 @@ import * as View from "./View.ts"
 
 const screen = Screen.make(process.stdout)
 
-/** On a terminal, the table; elsewhere the log says all there is to say. */
+/** On a terminal, the table; elsewhere the log says all there is to say. It stands until every process has ended. */
 const table = Layer.effectDiscard(
-  Effect.gen(function*() {
-    if (screen.isTerminal) yield* Screen.show(screen, process.stdout.columns, yield* View.make)
-    yield* Effect.logInfo(`the fleet is supervised, pid ${process.pid}`)
-  })
+  screen.isTerminal
+    ? Effect.flatMap(View.make, (view) => Screen.show(screen, view))
+    : Effect.void
 )
+
+const greeting = Layer.effectDiscard(Effect.logInfo(`the fleet is supervised, pid ${process.pid}`))
+
+const inputClosed = Effect.callback<void>((resume) => {
+  process.stdin.resume().once("close", () => resume(Effect.void))
+})
 
 const fleet = Command.make("fleet", {
   dir: Flag.String("dir").pipe(
@@ -32,26 +37,33 @@ const fleet = Command.make("fleet", {
   ),
   state: Flag.String("state").pipe(
     Flag.withAlias("s"),
-    Flag.withDescription("SQLite file with what the fleet must remember; made where there is none"),
+    Flag.withDescription("SQLite file with what the fleet must remember; made where there is none (default: fleet.db)"),
     Flag.withDefault("fleet.db")
   ),
   logs: Flag.String("logs").pipe(
     Flag.withAlias("l"),
-    Flag.withDescription("Folder for what the processes print, a file each"),
+    Flag.withDescription("Folder for what the processes print, a file each (default: logs)"),
     Flag.withDefault("logs")
   ),
   leave: Flag.Boolean("leave").pipe(
     Flag.withDescription("Leave the processes running when the supervisor ends; the next one adopts them"),
     Flag.withDefault(false)
+  ),
+  attached: Flag.Boolean("attached").pipe(
+    Flag.withDescription("End, as by ctrl-C, when standard input closes: for a parent that may die"),
+    Flag.withDefault(false)
   )
-}, ({ dir, leave, logs, state }) =>
-  table.pipe(
+}, ({ attached, dir, leave, logs, state }) =>
+  greeting.pipe(
     Layer.provideMerge(ManifestFolder.layer({ folder: dir })),
     Layer.provideMerge(Fleet.layer({ leave })),
+    Layer.provideMerge(table),
     Layer.provideMerge(Claim.layer),
     Layer.provideMerge(Layer.mergeAll(NodeProcesses.layer({ logs }), SqliteStore.layer({ filename: state }))),
     Layer.provide(Logger.layer([Screen.logger(screen)])),
-    Layer.launch
+    Layer.launch,
+    Effect.raceFirst(attached ? inputClosed : Effect.never),
+    Effect.tapCause((cause) => Screen.reportEnd(screen, cause))
   )).pipe(
     Command.withDescription(
       "Keeps the processes that a folder of manifests declares running. Ctrl-C ends the processes in order, then the " +
@@ -67,9 +79,6 @@ const fleet = Command.make("fleet", {
   )
 
 Command.run(fleet, { version: "0.1.0" }).pipe(
-  Effect.catch((error) =>
-    Effect.andThen(Effect.sync(() => screen.line(`fleet: ${error.message}`)), Effect.fail(error))
-  ),
   Effect.provide(NodeServices.layer),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

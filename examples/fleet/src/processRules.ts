@@ -110,10 +110,12 @@ const running = (
     return wanted ? { _tag: "BackOff", launch, why: sight.how ?? "ended unseen" } : { _tag: "Rest" }
   }
   const terminate = (why: string, crashed: boolean): Step => ({ _tag: "Terminate", identity, launch, why, crashed })
-  if (!wanted) return terminate(Resource.isMarkedForDeletion(process) ? "is deleted" : "the supervisor ends", false)
-  if (!Equal.equals(launch, launchOf(process.spec))) return terminate("is started anew with a changed spec", false)
+  if (!wanted) {
+    return terminate(Resource.isMarkedForDeletion(process) ? "it is no longer wanted" : "the supervisor ends", false)
+  }
+  if (!Equal.equals(launch, launchOf(process.spec))) return terminate("its spec changed", false)
   const limit = process.spec.health?.failures ?? Infinity
-  if (failedChecks >= limit) return terminate(`failed ${failedChecks} health checks: ${reasonOf(process)}`, true)
+  if (failedChecks >= limit) return terminate(`it failed ${failedChecks} health checks: ${reasonOf(process)}`, true)
   if (!Equal.equals(process.status?.supervisor, supervisor)) return { _tag: "Adopt", identity, launch }
   return { _tag: "Check", identity }
 }
@@ -199,7 +201,9 @@ export const checked = (process: Process, failure: string | undefined, now: numb
   return status(
     process,
     { phase: { ...phase, failedChecks } },
-    Condition.notReady({ reason: failedChecks > 0 ? "Unhealthy" : "Starting", message: failure })
+    failedChecks > 0
+      ? Condition.notReady({ reason: "Unhealthy", message: failure })
+      : Condition.notReady({ reason: "Starting", message: `is not healthy yet: ${failure}` })
   )
 }
 
@@ -211,7 +215,7 @@ export const stopping = (
   status(
     process,
     { phase: { _tag: "Stopping", launch, identity, killAt: iso(now + millis(process.spec.stopTimeout)), crashed } },
-    Condition.notReady({ reason: "Stopping", message: why })
+    Condition.notReady({ reason: "Stopping", message: `ends: ${why}` })
   )
 
 export const backingOff = (process: Process, launch: Launch, why: string, now: number) => {

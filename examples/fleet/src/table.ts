@@ -4,6 +4,7 @@
 import { Condition } from "setpoint"
 import type { Process, Service } from "./Kinds.ts"
 import { restarts } from "./processRules.ts"
+import { isReady } from "./serviceRules.ts"
 import type { View } from "./View.ts"
 
 const header = ["SERVICE", "READY", "PROCESS", "PID", "PORT", "RESTARTS", "AGE", "LAST REASON"] as const
@@ -16,18 +17,16 @@ export const rows = (view: View, now: number): ReadonlyArray<Row> => {
   return [...names].toSorted().flatMap((name) => {
     const own = view.processes.filter((process) => process.spec.service === name)
       .toSorted((a, b) => a.spec.ordinal - b.spec.ordinal)
-    const [label, ready] = serviceCells(name, services.get(name))
-    if (own.length === 0) return [[label, ready, "", "", "", "", "", reasonOf(services.get(name))]]
+    const service = services.get(name)
+    const ready = service === undefined ? "ends" : `${own.filter(isReady).length}/${service.spec.replicas}`
+    if (own.length === 0) return [[name, ready, "", "", "", "", "", reasonOf(service)]]
     return own.map((process, index): Row => [
-      index === 0 ? label : "",
+      index === 0 ? name : "",
       index === 0 ? ready : "",
       ...processCells(process, now)
     ])
   })
 }
-
-const serviceCells = (name: string, service: Service | undefined): readonly [string, string] =>
-  service === undefined ? [name, "ends"] : [name, `${service.status?.ready ?? 0}/${service.spec.replicas}`]
 
 const processCells = (process: Process, now: number): Row => {
   const phase = process.status?.phase
@@ -88,7 +87,5 @@ const processText = (process: Process): string => {
   return `${name}  pid ${pid}  port ${port}  restarts ${again}  ${reason}`
 }
 
-const serviceText = (service: Service): string => {
-  const [name, ready] = serviceCells(service.metadata.name, service)
-  return `${name}  ${ready} ready`
-}
+const serviceText = ({ metadata, spec, status }: Service): string =>
+  `${metadata.name}  ${status?.ready ?? 0}/${spec.replicas} ready`

@@ -133,7 +133,11 @@ describe("decoding", () => {
   })
 
   it.each([
-    ["a field of the wrong type", web.replace("replicas: 2", "replicas: two"), /^web\.yaml:8:3: spec\.replicas: /],
+    [
+      "a field of the wrong type",
+      web.replace("replicas: 2", "replicas: two"),
+      /^web\.yaml:8:3: spec\.replicas: Expected number, found "two"$/
+    ],
     ["a field out of its range", web.replace("18089", "70000"), /^web\.yaml:9:25: spec\.ports\.to: /],
     [
       "a range the wrong way round",

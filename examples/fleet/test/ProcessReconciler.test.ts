@@ -64,7 +64,7 @@ describe("a process that should run", () => {
           world.healthy = false
           yield* create({ health: { path: "/", every: "1 second", timeout: "1 second", failures: 3 } })
           yield* passes(3)
-          assert.deepInclude(yield* ready, { status: "False", message: "no answer on port 8080" })
+          assert.deepInclude(yield* ready, { status: "False", message: "is not healthy yet: no answer on port 8080" })
           world.one("web-0").healthy = true
           yield* pass
           assert.strictEqual((yield* ready)?.status, "True")

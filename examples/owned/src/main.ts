@@ -4,7 +4,7 @@
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Context, Effect, Layer, Ref, Schema, Stream } from "effect"
-import { Controller, Finalizer, GarbageCollector, Kind, MemoryStore, Owner, Reconciler, Store } from "setpoint"
+import { Controller, Finalizer, Kind, MemoryStore, Owner, Reconciler, Store } from "setpoint"
 
 const group = "example.dev"
 
@@ -83,7 +83,7 @@ const topics = Reconciler.make(Topic, {
 const partitionsOf = (topic: Topic) =>
   Effect.map(Store.list(Partition), ({ items }) => items.filter((partition) => Owner.isOwnedBy(partition, topic)))
 
-const Main = Layer.mergeAll(Controller.layerFor(topics), Controller.layerFor(partitions), GarbageCollector.layer())
+const Main = Layer.mergeAll(Controller.layerFor(topics), Controller.layerFor(partitions))
   .pipe(
     Layer.provide(Controller.layer()),
     Layer.provideMerge(Layer.merge(MemoryStore.layer, Broker.layer))

@@ -2,10 +2,13 @@
 import type { Bench, Case, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as PlainSqlite from "./limit/sqlite.ts"
 import * as PlainStore from "./limit/store.ts"
 import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
+import * as OurRest from "./ours/rest.ts"
+import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
@@ -186,5 +189,45 @@ export const benches: ReadonlyArray<Bench> = [
     subjects: { setpoint: OurEngine.million },
     goals: [{ figure: "longest_pause_without_gc_ms", factor: 50, of: "absolute" }],
     flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "sqlite-store",
+    what: "updates of 1 KB objects in a SqliteStore by 1, 16 and 256 writers, durable to a power cut or to a crash",
+    cases: OurSqlite.variants.map((variant) => ({ n: 4096, workers: 1, variant })),
+    quick: ["power-1", "power-256"].map((variant) => ({ n: 4096, workers: 1, variant })),
+    figures: ["writes_per_s"],
+    subjects: { ...OurSqlite.subjects, limit: PlainSqlite.onSqlite },
+    goals: [{ figure: "writes_per_s", factor: 1 / 1.5, of: "limit" }]
+  },
+  {
+    name: "idle-keys",
+    what: "heap that a key leaves behind which was added, taken and done",
+    cases: [{ n: 100_000, workers: 1 }],
+    figures: ["bytes_per_key"],
+    subjects: { setpoint: OurRest.idleKeys },
+    goals: [{ figure: "bytes_per_key", factor: 1, of: "absolute" }]
+  },
+  {
+    name: "waiting-keys",
+    what: "take, done and add while n keys wait, beside the same while 1,000 wait",
+    cases: [{ n: 1_000_000, workers: 1 }],
+    figures: ["ns_per_op", "times_1000"],
+    subjects: { setpoint: OurRest.waitingKeys },
+    goals: [{ figure: "times_1000", factor: 1.5, of: "absolute" }]
+  },
+  {
+    name: "start-kinds",
+    what: "from nothing to a Controller with n kinds on a MemoryStore, all caches synced",
+    cases: [{ n: 50, workers: 4 }],
+    figures: ["start_ms"],
+    subjects: { setpoint: OurRest.startKinds }
+  },
+  {
+    name: "at-rest",
+    what: "CPU of a Controller while n reconciled objects are at rest, as a share of one core",
+    cases: [{ n: 100_000, workers: 4 }],
+    figures: ["cpu_share"],
+    subjects: { setpoint: OurRest.atRest },
+    goals: [{ figure: "cpu_share", factor: 0.01, of: "absolute" }]
   }
 ]

@@ -47,7 +47,7 @@ const best = (values: ReadonlyArray<number>, figure: string): number =>
 const sameCase = (a: Case, b: Case): boolean => a.n === b.n && a.workers === b.workers && a.variant === b.variant
 
 const goalText = ({ factor, figure, of }: Goal): string => {
-  const bound = of === "absolute" ? `${factor} ${unitOf(figure)}` : `${factor}x ${of}`
+  const bound = of === "absolute" ? `${factor} ${unitOf(figure)}`.trim() : `${show(factor)}x ${of}`
   return `${moreIsBetter(figure) ? ">=" : "<="} ${bound}`
 }
 

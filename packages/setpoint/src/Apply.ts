@@ -55,6 +55,25 @@ type Path = ReadonlyArray<string>
  * The stored object with `applied` merged in and `metadata.managedFields` moved on, or who owns which of the fields.
  * Nothing else is changed: revision, generation and validation are the store's.
  *
+ * @example
+ * ```ts
+ * import * as Result from "effect/Result"
+ * import { Apply, type Resource } from "setpoint"
+ *
+ * const site = (spec: object): Resource.Raw => ({
+ *   apiVersion: "example.dev/v1",
+ *   kind: "Website",
+ *   metadata: { name: "blog", uid: "u1", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+ *   spec
+ * })
+ * const options = { force: false, hasStatus: true, nowText: "2026-01-01T00:00:00Z" }
+ *
+ * const stored = Result.getOrThrow(Apply.apply(undefined, site({ host: "a", replicas: 1 }), { ...options, manager: "one" }))
+ * const conflicts = Result.flip(Apply.apply(stored, site({ replicas: 2 }), { ...options, manager: "two" }))
+ *
+ * console.log(Result.getOrThrow(conflicts)) // [{ manager: "one", path: "spec.replicas" }]
+ * ```
+ *
  * @category rules
  * @since 0.1.0
  */
@@ -86,7 +105,7 @@ export const apply = (
   let merged: Json = before
   for (const path of ownedPaths(mine?.fieldsV1 ?? {}, [])) {
     const stillOwned = reaches(wanted, path) || others.some((entry) => owns(entry.fieldsV1 ?? {}, path, before))
-    if (!stillOwned) merged = removed(merged, path)
+    if (!stillOwned) merged = removed(merged, path, others.map((entry) => entry.fieldsV1 ?? {}))
   }
   for (const [path, value] of leaves(wanted, [])) {
     if (!holds(merged, path, value)) merged = assigned(merged, path, value)
@@ -293,15 +312,18 @@ const assigned = (value: Json | undefined, path: Path, to: Json): Json => {
   return { ...map, [path[0]]: assigned(own(map, path[0]), path.slice(1), to) }
 }
 
-/** Without the field, and without the maps that this leaves empty. */
-const removed = (value: Json, path: Path): Json => {
+/** Without the field, and without the maps that this leaves empty, but for those that somebody owns as empty. */
+const removed = (value: Json, path: Path, owners: ReadonlyArray<Fields>): Json => {
   if (!isObject(value)) return value
-  const below = own(value, path[0])
+  const [name, ...rest] = path
+  const below = own(value, name)
   if (below === undefined) return value
-  const rest = path.length === 1 ? undefined : removed(below, path.slice(1))
-  if (rest === below) return value
-  const { [path[0]]: _, ...others } = value
-  return rest === undefined || (isEmptyMap(rest) && !isEmptyMap(below)) ? others : { ...others, [path[0]]: rest }
+  const fieldsBelow = owners.flatMap((fields) => own(fields, `f:${name}`) ?? [])
+  const left = rest.length === 0 ? undefined : removed(below, rest, fieldsBelow.map(child))
+  if (left === below) return value
+  const { [name]: _, ...others } = value
+  const isPruned = left === undefined || (isEmptyMap(left) && !fieldsBelow.some(isEmptyMap))
+  return isPruned ? others : { ...others, [name]: left }
 }
 
 /** A stored object is JSON: it was checked when it came in. */

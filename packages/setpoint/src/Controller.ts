@@ -57,12 +57,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import * as EventRecorder from "./EventRecorder.ts"
+import * as Tracer from "effect/Tracer"
+import type * as EventRecorder from "./EventRecorder.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
 import type * as PassEnd from "./internal/passEnd.ts"
 import * as Registrations from "./internal/registration.ts"
+import * as Spans from "./internal/spans.ts"
 import * as Supervised from "./internal/supervised.ts"
 import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
@@ -293,7 +295,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
-    host: { feeds, now },
+    host: { feeds, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
@@ -391,7 +393,10 @@ const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.
   })
 
 const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
-  Effect.sync(() => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }))
+  Effect.map(
+    Effect.serviceOption(Tracer.ParentSpan),
+    (span) => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span))
+  )
 
 const handleOf = (registration: Registrations.Registration): Registration => ({
   name: registration.name,

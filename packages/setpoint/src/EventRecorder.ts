@@ -1,18 +1,18 @@
 /**
  * Events: what happened to an object, kept as objects that people read (`kubectl describe` shows them).
  *
- * {@link record} only notes an occurrence. One fiber of the layer writes, so that recording never fails and never delays
- * a pass; what the bounds refuse is counted.
+ * {@link record} only notes an occurrence. One fiber of the layer writes, so that recording never fails and never
+ * delays a pass; what the bounds refuse is counted.
  *
- * - The same object, type, reason, action and message are one Event, whose `count` and `lastTimestamp` move. Its name comes from
- *   its content, so that a process that starts anew goes on counting.
+ * - The same object, type, reason, action and message are one Event, whose `count` and `lastTimestamp` move. Its name
+ *   comes from its content, so that a process that starts anew goes on counting.
  * - More than 10 distinct messages of what is otherwise alike, in 10 minutes, become one Event, marked as combined.
- * - An object may have 25 Events written at once, then one each 5 minutes. Repetitions beyond that are counted, and written
- *   with the next.
+ * - An object may have 25 Events written at once, then one each 5 minutes. Repetitions beyond that are counted, and
+ *   written with the next.
  * - The garbage collector deletes an Event an hour after it last happened, and the oldest of an object beyond 100.
  *
- * **Delivery** At most once: events are for people, and no reconciler may depend on one. A write that fails is tried again a
- * few times, then dropped.
+ * **Delivery** At most once: events are for people, and no reconciler may depend on one. A write that fails is tried
+ * again a few times, then dropped.
  *
  * **Shutdown** Closing the layer writes what waits, for at most a second.
  *

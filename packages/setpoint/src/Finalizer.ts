@@ -8,8 +8,8 @@
  *
  * **Ordering** The name is stored before the work of the first pass begins, and goes only after the clean-up succeeded.
  *
- * **Delivery** The clean-up runs at least once: a crash between it and the removal of the name runs it again, so it must
- * be able to find its work done already. A clean-up that fails keeps the name, and the failure is the pass's.
+ * **Delivery** The clean-up runs at least once: a crash between it and the removal of the name runs it again, so it
+ * must be able to find its work done already. A clean-up that fails keeps the name, and the failure is the pass's.
  *
  * **Consistency** The name is added and taken away under the object's uid and revision; names of others are never
  * touched, and none is added after the mark (S6).
@@ -109,8 +109,8 @@ export const notYet = <B>(outcome: B): NotYet<B> => ({ _tag: "NotYet", outcome }
  *   clean-up. `apply` does not run; the result is `undefined`, or what a {@link notYet} carries.
  * - It is marked and holds none of the names: nothing is left to do, the result is `undefined`.
  *
- * Fails with what the work or the clean-up fails with, and with a `StoreError`: `Conflict` where the object is no longer
- * the one that was read.
+ * Fails with what the work or the clean-up fails with, and with a `StoreError`: `Conflict` where the object is no
+ * longer the one that was read.
  *
  * @category combinators
  * @since 0.1.0
@@ -162,8 +162,8 @@ const holds = (object: Any, name: string): boolean => object.metadata.finalizers
 const removals = 5
 
 /**
- * Compares, then removes. The clean-up may have written the object (its status, say), so a stale revision means: look at
- * what is stored now. Gives the object as stored, `undefined` where this life of it is over.
+ * Compares, then removes. The clean-up may have written the object (its status, say), so a stale revision means: look
+ * at what is stored now. Gives the object as stored, `undefined` where this life of it is over.
  */
 const removeName = Effect.fnUntraced(function*<A extends Any>(
   kind: Kind<A>,

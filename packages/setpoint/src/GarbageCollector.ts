@@ -8,20 +8,23 @@
  *   `blockOwnerDeletion`;
  * - *orphan*: the references to the owner are cut first, and the dependents stay.
  *
- * A dependent of several owners stays while one of them lives, and loses its references to the others. An owner in another
- * namespace counts as absent, and a warning says so. Where a `Namespace` object exists, the collector holds it by a
- * finalizer, and once it is marked, empties the namespace before it goes. Events go an hour after they last happened, and
- * the oldest of an object beyond 100.
+ * A dependent of several owners stays while one of them lives, and loses its references to the others. An owner in
+ * another namespace counts as absent, and a warning says so. Where a `Namespace` object exists, the collector holds it
+ * by a finalizer, and once it is marked, empties the namespace before it goes. Events go an hour after they last
+ * happened, and the oldest of an object beyond 100.
  *
- * **Consistency** Nothing is deleted on the word of a watch. That an owner is absent is confirmed by a most-recent read of the
- * owner, and the object is read again before it is written; every write carries its uid and revision. So two collectors on
- * one store are harmless, and what a living owner holds is never deleted. Before an owner goes by foreground or orphan deletion,
- * its dependents are listed once more from the store.
+ * **Consistency** Nothing is deleted on the word of a watch. That an owner is absent is confirmed by a most-recent read
+ * of the owner, and the object is read again before it is written; every write carries its uid and revision. So two
+ * collectors on one store are harmless, and what a living owner holds is never deleted. Before an owner goes by
+ * foreground or orphan deletion, its dependents are listed once more from the store.
  *
- * **Delivery** Each object is tried again, with a backoff of its own, until what is due for it is done. A kind that appears is
- * found within `discovery`.
+ * **Delivery** Each object is tried again, with a backoff of its own, until what is due for it is done. A kind that
+ * appears is found within `discovery`.
  *
- * **Memory** One node for each object of the store: its metadata, which is shared with the watch that brought it.
+ * **Shutdown** Interrupting it leaves nothing half done: what is due is seen from the store, by whoever collects next.
+ *
+ * **Memory** One node for each object that has owners or is one, each Namespace and each Event: its metadata, which is
+ * shared with the watch that brought it. Of other objects nothing is kept.
  *
  * @since 0.1.0
  */
@@ -90,6 +93,9 @@ export interface Options {
   readonly syncTimeout?: Duration.Input | undefined
 }
 
+const maxSearches = 100
+const pageSize = 500
+
 interface Collector {
   readonly driver: StoreDriver.Service
   readonly state: Rules.State
@@ -102,6 +108,8 @@ interface Collector {
   /** Opened when nothing is unsynced. */
   readonly synced: Latch.Latch
   readonly counts: { deleted: number; errors: number }
+  /** Searches for owners out of reach that are left until the next discovery. */
+  searches: number
   /** Tells people about an owner that is out of reach. */
   readonly warn: (object: Raw, message: string) => Effect.Effect<void>
 }
@@ -135,8 +143,8 @@ export const run = (
   )
 
 /**
- * Collects for the `Store` of its context, where its driver has no collector of its own. A defect is logged, and the collector
- * starts anew.
+ * Collects for the `Store` of its context, where its driver has no collector of its own. A defect is logged, and the
+ * collector starts anew.
  *
  * It reports to `Health` and to an `EventRecorder` where the context has them.
  *
@@ -182,6 +190,7 @@ const make = Effect.fnUntraced(function*(driver: StoreDriver.Service, options: O
     unsynced: new Map(),
     synced: yield* Latch.make(),
     counts: { deleted: 0, errors: 0 },
+    searches: maxSearches,
     warn: (object, message) =>
       Effect.andThen(
         Effect.logWarning(`${object.kind} ${keyText(keyOf(object))}: ${message}`),
@@ -214,7 +223,10 @@ const collect = Effect.fnUntraced(function*(self: Collector, options: Options): 
     Effect.orDie // it is retried for ever
   )
   yield* Effect.timeoutOption(Latch.await(self.synced), options.syncTimeout ?? "30 seconds")
-  const rediscover = Effect.catch(discover(self), complain("the kinds of the store cannot be read"))
+  const rediscover = Effect.suspend(() => {
+    self.searches = maxSearches
+    return Effect.catch(discover(self), complain("the kinds of the store cannot be read"))
+  })
   const discovering = Effect.forever(Effect.andThen(Effect.sleep(options.discovery ?? "10 seconds"), rediscover))
   const passes = Effect.forever(WorkQueue.takeWith(self.queue, (ticket) => pass(self, ticket)), { disableYield: true })
   const working = Effect.catchTag(passes, "Done", () => Effect.never) // closed: the scope is about to interrupt
@@ -248,34 +260,32 @@ const follow = (self: Collector, at: StoreDriver.KindAddress): Effect.Effect<voi
     if (self.followed.has(kind)) return Effect.void
     self.followed.set(kind, at)
     self.unsynced.set(kind, "has not brought its initial list")
-    return Effect.asVoid(FiberSet.run(self.watchers, watch(self, at)))
+    return Effect.asVoid(FiberSet.run(self.watchers, followFor(self, at)))
   })
 
-/** How far a watch came: `"current"` until its initial list is whole. */
+/** How far a kind was followed: `undefined` until it is listed. */
 interface Progress {
-  from: "current" | Cursor
+  cursor: Cursor | undefined
   failures: number
-  /** The uids of the initial list, until it is whole. */
-  present: Set<string> | undefined
 }
 
-/** Brings the changes of a kind into the graph, for ever: where the watch ends it goes on from its cursor, or lists anew. */
-const watch = Effect.fnUntraced(function*(self: Collector, at: StoreDriver.KindAddress): Effect.fn.Return<never> {
-  const progress: Progress = { from: "current", failures: 0, present: undefined }
+/** Brings a kind into the graph, for ever: lists it, watches from there, goes on where a watch ended or lists anew. */
+const followFor = Effect.fnUntraced(function*(
+  self: Collector,
+  at: StoreDriver.KindAddress
+): Effect.fn.Return<never> {
+  const progress: Progress = { cursor: undefined, failures: 0 }
+  const kind = Rules.kindOf(at)
   while (true) {
-    if (progress.from === "current") progress.present = new Set()
-    const events = self.driver.watch(at, { from: progress.from, metadataOnly: !Rules.isEvent(at) })
-    const ended = yield* Effect.result(
-      Stream.runForEach(events, (batch) => Effect.sync(() => takeIn(self, at, progress, batch)))
-    )
+    const ended = yield* Effect.result(Effect.andThen(list(self, at, progress), watch(self, at, progress)))
     if (Result.isFailure(ended)) {
-      const { failure } = ended
-      if (failure.reason._tag === "Expired") {
-        progress.from = "current"
+      const { message, reason } = ended.failure
+      if (reason._tag === "Expired") {
+        progress.cursor = undefined
         Rules.newTimeline(self.state)
       }
-      if (self.unsynced.has(Rules.kindOf(at))) self.unsynced.set(Rules.kindOf(at), failure.message)
-      yield* Effect.logDebug(`collector: the watch of ${Rules.kindOf(at)} ended: ${failure.message}`)
+      if (self.unsynced.has(kind)) self.unsynced.set(kind, message)
+      yield* Effect.logDebug(`collector: following ${kind} ended: ${message}`)
     }
     yield* Effect.sleep(backoffMillis(progress.failures++) * (0.8 + 0.4 * (yield* Random.next)))
   }
@@ -283,38 +293,54 @@ const watch = Effect.fnUntraced(function*(self: Collector, at: StoreDriver.KindA
 
 const backoffMillis = (failures: number): number => Math.min(30_000, 100 * 2 ** Math.min(failures, 20))
 
-const takeIn = (
+/** Lists a kind, unless its cursor is known, page by page, so that others get their turn in between. */
+const list = Effect.fnUntraced(function*(
   self: Collector,
   at: StoreDriver.KindAddress,
-  progress: Progress,
-  batch: ReadonlyArray<StoreDriver.WatchEvent>
-): void => {
-  const enqueue = (uids: ReadonlyArray<string>, initial: boolean) => {
-    for (const uid of uids) WorkQueue.addUnsafe(self.queue, uid, { lane: initial ? 2 : 0 })
-  }
-  progress.failures = 0
-  for (const event of batch) {
-    switch (event._tag) {
-      case "Added":
-      case "Modified":
-        progress.present?.add(event.object.metadata.uid)
-        enqueue(Rules.observed(self.state, at, event.object), event.initial)
-        break
-      case "Deleted":
-        progress.present?.delete(event.last.metadata.uid)
-        enqueue(Rules.vanished(self.state, event.last.metadata.uid), false)
-        break
-      case "InitialDone":
-        if (progress.present !== undefined) enqueue(Rules.relisted(self.state, at, progress.present), false)
-        progress.present = undefined
-        self.unsynced.delete(Rules.kindOf(at))
-        openWhenSynced(self)
-        break
-      case "Bookmark":
-        break
+  progress: Progress
+): Effect.fn.Return<void, StoreError> {
+  if (progress.cursor !== undefined) return
+  const present = new Set<string>() // of what the graph keeps
+  const options = { consistency: "mostRecent", metadataOnly: !Rules.isEvent(at), limit: pageSize } as const
+  let page = yield* self.driver.list(at, options)
+  const { cursor } = page
+  while (true) {
+    for (const object of page.items) {
+      enqueue(self, Rules.observed(self.state, at, object), 2)
+      if (self.state.nodes.has(object.metadata.uid)) present.add(object.metadata.uid)
     }
-    if (progress.present === undefined) progress.from = event.cursor
+    if (page.next === undefined) break
+    yield* Effect.yieldNow
+    page = yield* self.driver.list(at, { ...options, page: page.next })
   }
+  enqueue(self, Rules.relisted(self.state, at, present), 0)
+  progress.cursor = cursor
+  self.unsynced.delete(Rules.kindOf(at))
+  openWhenSynced(self)
+})
+
+/** Takes in changes from the cursor on. */
+const watch = (
+  self: Collector,
+  at: StoreDriver.KindAddress,
+  progress: Progress
+): Effect.Effect<void, StoreError> => {
+  const events = Stream.suspend(() =>
+    self.driver.watch(at, { from: progress.cursor ?? "current", metadataOnly: !Rules.isEvent(at) })
+  )
+  return Stream.runForEach(events, (batch) =>
+    Effect.sync(() => {
+      progress.failures = 0
+      for (const event of batch) {
+        if ("object" in event) enqueue(self, Rules.observed(self.state, at, event.object), 0)
+        else if ("last" in event) enqueue(self, Rules.vanished(self.state, event.last.metadata.uid), 0)
+        progress.cursor = event.cursor
+      }
+    }))
+}
+
+const enqueue = (self: Collector, uids: ReadonlyArray<string>, lane: WorkQueue.Lane): void => {
+  for (const uid of uids) WorkQueue.addUnsafe(self.queue, uid, { lane })
 }
 
 // One object
@@ -324,16 +350,7 @@ type After = "done" | "again" | { readonly afterMillis: number }
 
 const pass = Effect.fnUntraced(function*(self: Collector, ticket: WorkQueue.Ticket<string, string, unknown>) {
   const exit = yield* Effect.exit(attempt(self, ticket.key))
-  if (Exit.isSuccess(exit)) {
-    const after = exit.value
-    if (after === "again") WorkQueue.requeueUnsafe(self.queue, ticket)
-    else {WorkQueue.finishUnsafe(
-        self.queue,
-        ticket,
-        after === "done" ? {} : { next: { delayMillis: after.afterMillis } }
-      )}
-    return
-  }
+  if (Exit.isSuccess(exit)) return endWith(self, ticket, exit.value)
   if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
   self.counts.errors++
   WorkQueue.failUnsafe(self.queue, ticket, exit.cause)
@@ -341,6 +358,12 @@ const pass = Effect.fnUntraced(function*(self: Collector, ticket: WorkQueue.Tick
   const about = object === undefined ? ticket.key : `${object.kind} ${keyText(keyOf(object))}`
   yield* Effect.logWarning(`collector: ${about} is tried again`, exit.cause)
 })
+
+const endWith = (self: Collector, ticket: WorkQueue.Ticket<string, string, unknown>, after: After): void => {
+  if (after === "again") WorkQueue.requeueUnsafe(self.queue, ticket)
+  else if (after === "done") WorkQueue.finishUnsafe(self.queue, ticket)
+  else WorkQueue.finishUnsafe(self.queue, ticket, { next: { delayMillis: after.afterMillis } })
+}
 
 const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effect.fn.Return<After, StoreError> {
   const node = self.state.nodes.get(uid)
@@ -352,9 +375,8 @@ const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effec
     case "Later":
       return { afterMillis: step.millis }
     case "Confirm": {
-      const absent = yield* Effect.forEach(step.owners, (owner) => confirmAbsent(self, node.object, owner))
-      // An owner that is there, and not in the graph: its kind's watch is about to bring it.
-      return absent.includes(false) ? "again" : yield* attempt(self, uid)
+      const isSettled = yield* Effect.forEach(step.owners, (owner) => confirm(self, node.object, owner))
+      return isSettled.includes(false) ? "again" : yield* attempt(self, uid)
     }
     case "Hold":
     case "Cut":
@@ -365,28 +387,52 @@ const attempt = Effect.fnUntraced(function*(self: Collector, uid: string): Effec
   }
 })
 
-/** Whether a most-recent read does not find the owner. What could not be read is not absent: the read's error says why. */
-const confirmAbsent = Effect.fnUntraced(function*(
+/**
+ * Tells the graph what a most-recent read finds of an owner. What could not be read is not absent: the read's error says
+ * why. `false`: the answer may be out of date already.
+ */
+const confirm = Effect.fnUntraced(function*(
   self: Collector,
   dependent: Raw,
   owner: OwnerReference
 ): Effect.fn.Return<boolean, StoreError> {
   const namespace = dependent.metadata.namespace ?? ""
-  const found = yield* readOwner(self, namespace, owner)
-  if (found?.metadata.uid === owner.uid) return false
+  const at = yield* kindOfOwner(self, owner)
+  const before = Rules.moment(self.state)
+  const isReadable = at !== undefined && (at.scope === "Cluster" || namespace !== "")
+  const found = isReadable ? yield* readOwner(self, at, namespace, owner) : undefined
+  if (at !== undefined && found?.metadata.uid === owner.uid) return Rules.learned(self.state, at, found, before)
+  const elsewhere = at === undefined ? undefined : yield* findOutOfReach(self, at, owner)
+  if (at !== undefined && elsewhere !== undefined) return Rules.learned(self.state, at, elsewhere, before)
   Rules.confirmedAbsent(self.state, namespace, owner.uid)
   return true
 })
 
-const readOwner = Effect.fnUntraced(function*(self: Collector, namespace: string, owner: OwnerReference) {
+/**
+ * An owner that never was in reach may be in another namespace: that is worth a warning. Looking for it can be a search
+ * through a whole kind, so it is done `maxSearches` times between two discoveries only.
+ */
+const findOutOfReach = Effect.fnUntraced(function*(
+  self: Collector,
+  at: StoreDriver.KindAddress,
+  owner: OwnerReference
+): Effect.fn.Return<Raw | undefined, StoreError> {
+  if (at.scope === "Cluster" || Rules.wasSeen(self.state, owner) || self.searches === 0) return undefined
+  self.searches--
+  const page = yield* self.driver.list(at, { consistency: "mostRecent", metadataOnly: true, name: owner.name })
+  return page.items.find((object) => object.metadata.uid === owner.uid)
+})
+
+/** `undefined`: the store has no object of the owner's kind. */
+const kindOfOwner = Effect.fnUntraced(function*(self: Collector, owner: OwnerReference) {
   const group = groupOf(owner)
   const isOwners = (at: StoreDriver.KindAddress) => at.kind === owner.kind && at.group === group
   // A kind that the store does not list has no objects.
-  const at = [...self.followed.values()].find(isOwners) ?? (yield* discover(self)).find(isOwners)
-  if (at === undefined) return undefined
-  if (at.scope === "Namespaced" && namespace === "") return undefined // out of reach of a cluster-scoped dependent
-  return yield* read(self, at, { namespace: at.scope === "Cluster" ? "" : namespace, name: owner.name })
+  return [...self.followed.values()].find(isOwners) ?? (yield* discover(self)).find(isOwners)
 })
+
+const readOwner = (self: Collector, at: StoreDriver.KindAddress, namespace: string, { name }: OwnerReference) =>
+  read(self, at, { namespace: at.scope === "Cluster" ? "" : namespace, name })
 
 const read = (self: Collector, at: StoreDriver.KindAddress, key: Key): Effect.Effect<Raw | undefined, StoreError> =>
   self.driver.get(at, key, { consistency: "mostRecent", metadataOnly: !Rules.isEvent(at) }).pipe(
@@ -460,7 +506,10 @@ const orphaned = Effect.fnUntraced(function*(self: Collector, owner: Raw) {
   return dependents.length === 0
 })
 
-/** Whether no dependent is left that its owner waits for. The dependents themselves are attempted as the graph brings them. */
+/**
+ * Whether no dependent is left that its owner waits for. The dependents themselves are attempted as the graph brings
+ * them.
+ */
 const unblocked = (self: Collector, owner: Raw): Effect.Effect<boolean, StoreError> =>
   Effect.map(
     dependentsOf(self, owner),
@@ -469,10 +518,7 @@ const unblocked = (self: Collector, owner: Raw): Effect.Effect<boolean, StoreErr
 
 const dependentsOf = (self: Collector, owner: Raw) => listAll(self, () => ({ ownerUid: owner.metadata.uid }))
 
-/** Enough for one attempt: who acts on what it found comes again. */
-const pageSize = 500
-
-/** Deletes what is in a namespace. `true`: there was nothing. */
+/** Deletes what is in a namespace, a page of each kind. `true`: there was nothing. */
 const emptied = Effect.fnUntraced(function*(self: Collector, namespace: string) {
   const contents = yield* listAll(self, (at) => at.scope === "Cluster" ? undefined : { namespace, limit: pageSize })
   yield* Effect.forEach(

@@ -5,8 +5,8 @@
  * Scope lives. They are asked when somebody looks, and cost nothing otherwise.
  *
  * - *live*: no part is broken for good. A process that is not live should be started anew.
- * - *ready*: every part that is not optional works. A kind that cannot sync makes the process not ready, and no more than
- *   that: it fails alone (E4).
+ * - *ready*: every part that is not optional works. A kind that cannot sync makes the process not ready, and no more
+ *   than that: it fails alone (E4).
  *
  * @since 0.1.0
  */

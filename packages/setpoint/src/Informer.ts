@@ -25,6 +25,30 @@
  * is dropped page by page. {@link changes} keeps what its reader has not taken yet, coalesced to at most two changes a
  * key; keys that came and went unread are dropped.
  *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Schema } from "effect"
+ * import { Informer, Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Note = Kind.make({ group: "example.dev", version: "v1", kind: "Note", fields: { text: Schema.String } })
+ *
+ * const program = Effect.gen(function*() {
+ *   const { driver } = yield* Store.Store
+ *   yield* Store.create(Note, { metadata: { name: "first", labels: { topic: "caches" } }, text: "hello" })
+ *
+ *   const informer = yield* Informer.make(driver, Note.address)
+ *   yield* Informer.awaitSynced(informer)
+ *   assert.equal(Informer.get(informer, { namespace: "default", name: "first" })?.["text"], "hello")
+ *
+ *   const heard: Array<string> = []
+ *   yield* Informer.subscribe(informer, { onChange: ({ entry, type }) => heard.push(`${type} ${entry.name}`) })
+ *   assert.deepEqual(heard, ["Added first"])
+ * })
+ *
+ * Effect.runFork(Effect.scoped(Effect.provide(program, MemoryStore.layer)))
+ * ```
+ *
  * @since 0.1.0
  */
 import * as Arr from "effect/Array"
@@ -42,6 +66,9 @@ import * as Buffer from "./internal/informerBuffer.ts"
 import * as Cache from "./internal/informerCache.ts"
 import * as Machine from "./internal/informerMachine.ts"
 import * as Run from "./internal/informerRun.ts"
+import { seriesOf } from "./internal/informerSeries.ts"
+import * as Names from "./internal/names.ts"
+import * as Metrics from "./Metrics.ts"
 import type { Key, Raw } from "./Resource.ts"
 import type { Revision } from "./Revision.ts"
 import * as Selector from "./Selector.ts"
@@ -98,6 +125,15 @@ export interface Options {
   readonly idleTimeout?: Duration.Input | undefined
   /** How long {@link awaitSynced} waits. Default 30 seconds. */
   readonly syncTimeout?: Duration.Input | undefined
+  /**
+   * Waits between the attempts at the first list, doubling from `base` (default 5 seconds) to `cap` (default 5 minutes);
+   * each attempt may then take no longer than `syncTimeout`. A kind that is missing or forbidden costs one attempt a
+   * cooldown. Default: as after any other failure.
+   */
+  readonly cooldown?: {
+    readonly base?: Duration.Input | undefined
+    readonly cap?: Duration.Input | undefined
+  } | undefined
   /** Waits after failures in a row: doubling from `base` to `cap`, jittered by 0.8 to 1.2, forgotten after `reset`. */
   readonly backoff?: {
     /** Default 800 ms. */
@@ -208,6 +244,7 @@ export interface Handler {
 export interface Subscription<in out A = never> {
   /** What was hung on the entry by this subscription. */
   readonly get: (entry: Entry) => A | undefined
+  /** Without effect once the subscription is closed. */
   readonly set: (entry: Entry, value: A | undefined) => void
 }
 
@@ -271,6 +308,22 @@ export interface Informer {
   readonly work: Run.Work
 }
 
+/**
+ * Leaves `managedFields` out, which are often a third of an object and seldom read. Reads that need whole objects then
+ * go to the store.
+ *
+ * @category transforms
+ * @since 0.1.0
+ */
+export const withoutManagedFields: Transform = {
+  name: "withoutManagedFields",
+  f: (object) => {
+    if (object.metadata.managedFields === undefined) return object
+    const { managedFields: _managedFields, ...metadata } = object.metadata
+    return { ...object, metadata }
+  }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // constructors
 // ---------------------------------------------------------------------------------------------------------------------
@@ -298,10 +351,13 @@ export const make: (
  * @internal
  */
 export const start = (self: Informer): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.asVoid(Effect.acquireRelease(
-    Effect.forkScoped(Run.run(self.work), { startImmediately: true }),
-    () => Effect.map(Run.now, (millis) => Rules.close(self.work.state, millis))
-  ))
+  Effect.andThen(
+    Metrics.register(seriesOf(self.store, self.full, self.work)),
+    Effect.asVoid(Effect.acquireRelease(
+      Effect.forkScoped(Run.run(self.work), { startImmediately: true }),
+      () => Effect.map(Run.now, (millis) => Rules.close(self.work.state, millis))
+    ))
+  )
 
 /**
  * An informer that does not run yet: synchronous, so that who shares informers can make and note one in one step.
@@ -334,8 +390,11 @@ export const prepare = (
     refuse("backoff", "must be finite, else a failure is never retried")
   }
   if (cap < base) refuse("backoff.cap", "must not be below backoff.base")
-  if (options.namespace !== undefined && at.scope === "Cluster") {
-    refuse("namespace", `cannot be given: ${at.kind} is a cluster kind`)
+  if (options.namespace !== undefined) {
+    const flaw = at.scope === "Cluster"
+      ? `cannot be given: ${at.kind} is a cluster kind`
+      : Names.checkLabel(options.namespace)
+    if (flaw !== undefined) refuse("namespace", flaw)
   }
   if (options.transform?.name === "") refuse("transform.name", "must not be empty: informers are shared by it")
   const settings: Run.Settings = {
@@ -347,8 +406,16 @@ export const prepare = (
     idleMillis: duration("idleTimeout", options.idleTimeout, 300_000, 1),
     syncMillis: duration("syncTimeout", options.syncTimeout, 30_000, 0)
   }
+  const cooldown = options.cooldown && {
+    baseMillis: duration("cooldown.base", options.cooldown.base, 5_000, 1),
+    capMillis: duration("cooldown.cap", options.cooldown.cap, 300_000, 1)
+  }
+  if (cooldown !== undefined && cooldown.capMillis < cooldown.baseMillis) {
+    refuse("cooldown.cap", "must not be below cooldown.base")
+  }
   const policy: Machine.Policy = {
     streamed: options.initial === "streamed",
+    cooldown,
     backoffBaseMillis: base,
     backoffCapMillis: cap,
     resetAfterMillis: duration("backoff.reset", options.backoff?.reset, 120_000, 0)
@@ -562,6 +629,18 @@ export const awaitSynced = (self: Informer): Effect.Effect<void, SyncTimeout> =>
 }
 
 /**
+ * Why the last attempt at the first list failed, and when the next one begins; `undefined` where no cooldown runs.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const cooldown = (
+  self: Informer,
+  nowMillis: number
+): { readonly why: string; readonly retryInMillis: number } | undefined =>
+  Machine.cooldown(self.work.state.machine, nowMillis)
+
+/**
  * Why there is no live watch over a whole cache, in one sentence; `undefined` where there is one.
  *
  * @category getters
@@ -614,7 +693,7 @@ export const subscribe = <A = never>(
     const { state } = self.work
     const subscription = yield* Effect.acquireRelease(
       Effect.sync(() => Rules.subscribe(state, handler)),
-      (subscription) => Effect.sync(() => Rules.unsubscribe(state, subscription))
+      (subscription) => unsubscribe(state, subscription)
     )
     if (subscription.told !== undefined) {
       yield* Run.sliced(Cache.entries(state.cache), (entry) => Rules.replay(state, subscription, entry))
@@ -624,9 +703,17 @@ export const subscribe = <A = never>(
     const { index } = subscription
     return {
       get: (entry) => Cache.slot(entry as Cache.Entry, index) as A | undefined, // what `set` of this slot put there
-      set: (entry, value) => Cache.setSlot(entry as Cache.Entry, index, value)
+      set: (entry, value) => {
+        if (subscription.active) Cache.setSlot(entry as Cache.Entry, index, value)
+      }
     }
   })
+
+const unsubscribe = Effect.fnUntraced(function*(state: Rules.State, subscription: Rules.Subscription) {
+  Rules.unsubscribe(state, subscription)
+  yield* Run.sliced(Cache.entries(state.cache), (entry) => Cache.setSlot(entry, subscription.index, undefined))
+  Rules.slotIsCleared(state, subscription)
+})
 
 /**
  * Every change, for readers that take their time: first what is cached, as `Added`, then live. What was not taken yet is

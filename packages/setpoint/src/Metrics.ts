@@ -1,17 +1,17 @@
 /**
  * Metrics: plain counters of the engine, read when somebody looks.
  *
- * The engine counts in plain numbers on its own records. {@link register} hangs a *reader* of such a number into Effect's
- * metric registry for as long as a Scope lives, so that whatever exports Effect's metrics exports ours, and that nothing
- * is paid where nobody scrapes: `PrometheusMetrics.format()` gives the text exposition, `Otlp` sends them, and
- * `Metric.snapshot` reads them in a test.
+ * The engine counts in plain numbers on its own records. {@link register} hangs a *reader* of such a number into
+ * Effect's metric registry for as long as a Scope lives, so that whatever exports Effect's metrics exports ours, and
+ * that nothing is paid where nobody scrapes: `PrometheusMetrics.format()` gives the text exposition, `Otlp` sends them,
+ * and `Metric.snapshot` reads them in a test.
  *
  * Names and labels are those of controller-runtime and client-go, so that existing dashboards work; what those do not
  * know begins with `setpoint_`. {@link families} lists all.
  *
- * **Memory** Labels are fixed by the family and hold names of registrations, kinds and stores, never of objects. A series
- * ends with the Scope of what it counts. A family takes at most {@link maxSeries} series in one registry: further ones
- * are left out, which a warning says once for each registration.
+ * **Memory** Labels are fixed by the family and hold names of registrations, kinds and stores, never of objects. A
+ * series ends with the Scope of what it counts. A family takes at most {@link maxSeries} series in one registry:
+ * further ones are left out, which a warning says once for each registration.
  *
  * @since 0.1.0
  */
@@ -73,12 +73,13 @@ const histogram = <const L extends string>(labels: ReadonlyArray<L>, help: strin
 
 const controller = ["controller"] as const
 const queue = ["name", "controller"] as const
-const informer = ["store", "kind"] as const
+const informer = ["store", "kind", "cache"] as const
 
 /**
  * Every metric of the engine by name. `controller` and `name` are the name of a registration.
  *
- * `result` is `success`, `error`, `requeue` or `requeue_after`; `priority` is the lane: `0`, `1` or `2`.
+ * `result` is `success`, `error`, `requeue` or `requeue_after`; `priority` is the lane: `0`, `1` or `2`; `cache` is the part
+ * of a kind that an informer holds: `all`, or its namespace and selector.
  *
  * @category models
  * @since 0.1.0

@@ -297,8 +297,8 @@ export const fromSchedule = Effect.fnUntraced(function*<Output, Input, Error, R>
  * const program = Effect.gen(function*() {
  *   const policy = yield* RateLimiter.exponential({ base: "1 second", cap: "1 minute", jitter: false })
  *   const limiter = yield* RateLimiter.make<string>(policy)
- *   yield* limiter.when("blue") // Option.some(1 second)
- *   yield* limiter.when("blue") // Option.some(2 seconds)
+ *   yield* limiter.when("blue", "timed out") // Option.some(1 second)
+ *   yield* limiter.when("blue", "timed out") // Option.some(2 seconds)
  *   yield* limiter.forget("blue")
  *   return yield* limiter.failures("blue") // 0
  * })

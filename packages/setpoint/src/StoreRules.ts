@@ -17,9 +17,10 @@ import * as Apply from "./Apply.ts"
 import * as fieldPath from "./internal/fieldPath.ts"
 import * as Json from "./internal/json.ts"
 import * as metadata from "./internal/metadata.ts"
+import * as names from "./internal/names.ts"
 import { sizeOf, takeIn } from "./internal/takeIn.ts"
 import { isMarkedForDeletion, type Key, key as keyOfObject, type Raw } from "./Resource.ts"
-import type { Cursor, Revision } from "./Revision.ts"
+import { compare as compareRevisions, type Cursor, type Revision } from "./Revision.ts"
 import type { KindAddress, Propagation, Write, WriteOptions } from "./StoreDriver.ts"
 import {
   AlreadyExists,
@@ -53,7 +54,8 @@ export interface Context {
 }
 
 /**
- * What to do: `Put` and `Remove` are changes, each with the context's revision.
+ * What to do: `Put` and `Remove` are changes, each with the context's revision. `last` is the object as it was stored, or,
+ * where a write took the last finalizer away, as that write left it.
  *
  * @category models
  * @since 0.1.0
@@ -131,6 +133,27 @@ const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
 
 /**
  * Says what a write does to the object that is stored under its key.
+ *
+ * @example
+ * ```ts
+ * import { StoreRules, type StoreDriver } from "setpoint"
+ *
+ * const at = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", scope: "Namespaced" } as const
+ * const metadata = { name: "a", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" }
+ * const write: StoreDriver.Write = {
+ *   op: "create",
+ *   object: { apiVersion: "v1", kind: "ConfigMap", metadata, data: { key: "value" } }
+ * }
+ *
+ * const decision = StoreRules.decide(undefined, write, { writeId: "w1", hasStatus: false }, {
+ *   at,
+ *   nowText: "2026-01-01T00:00:00Z",
+ *   uid: "u1",
+ *   revision: "1"
+ * })
+ *
+ * console.log(decision._tag) // Put
+ * ```
  *
  * @category rules
  * @since 0.1.0
@@ -465,3 +488,105 @@ const refused = (reason: Reason): Decision => ({ _tag: "Refused", reason })
 
 /** A stored object is JSON: it was checked when it came in. */
 const json = (raw: Raw): Json.JsonObject => raw as unknown as Json.JsonObject
+
+// ---------------------------------------------------------------------------------------------------------------------
+// what stores of our own need beside
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * An object from outside, checked as far as a store without its kind can: for `import`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Imported {
+  /** Guessed from the object: the first call that names the kind says how it is. */
+  readonly at: KindAddress
+  readonly key: Key
+  readonly object: Raw
+}
+
+/**
+ * Checks and copies exported objects, and puts them in their old order. `highest` is the highest of their revisions, as
+ * far as these are numbers: those that they get must be higher, in a new timeline (S5).
+ *
+ * @category rules
+ * @since 0.1.0
+ */
+export const importAll = (
+  inputs: ReadonlyArray<unknown>,
+  options: { readonly freeze: boolean }
+): Result.Result<{ readonly objects: ReadonlyArray<Imported>; readonly highest: number }, Invalid> => {
+  const objects: Array<Imported> = []
+  const seen = new Set<string>()
+  let highest = 0
+  for (const [i, input] of inputs.entries()) {
+    const next = importObject(input, i, options.freeze)
+    if (Result.isFailure(next)) return Result.fail(next.failure)
+    const { at, key, object } = next.success
+    const id = `${at.kind}.${at.group} ${key.namespace}/${key.name}`
+    if (seen.has(id)) return Result.fail(new Invalid({ fields: [{ path: `[${i}]`, why: `${id} is there twice` }] }))
+    seen.add(id)
+    objects.push(next.success)
+    highest = Math.max(highest, revisionNumber(object))
+  }
+  return Result.succeed({ objects: objects.toSorted((a, b) => byRevision(a.object, b.object)), highest })
+}
+
+const byRevision = (a: Raw, b: Raw): number => {
+  const order = compareRevisions(a.metadata.resourceVersion, b.metadata.resourceVersion)
+  return order === "before" ? -1 : order === "after" ? 1 : 0
+}
+
+/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
+const revisionNumber = (object: Raw): number => {
+  const revision = Number(object.metadata.resourceVersion)
+  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
+}
+
+/** `index` is its place among those that are imported, for the error's paths. */
+const importObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Invalid> => {
+  const invalid = (fields: ReadonlyArray<Field>) =>
+    Result.fail(
+      new Invalid({
+        fields: fields.map(({ path, why }) => ({ path: `[${index}]${path === "" ? "" : `.${path}`}`, why }))
+      })
+    )
+  const taken = takeIn(input, undefined, { freeze })
+  if (Result.isFailure(taken)) return invalid([taken.failure])
+  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
+  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
+  if (
+    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
+    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
+  ) {
+    return invalid([{ path: "", why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion" }])
+  }
+  const slash = object.apiVersion.indexOf("/")
+  const at: KindAddress = {
+    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
+    version: object.apiVersion.slice(slash + 1),
+    kind: object.kind,
+    plural: names.pluralOf(object.kind),
+    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
+  }
+  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
+  const flaws = [...metadata.checkKey(at, key), ...metadata.check(meta)]
+  return flaws.length > 0 ? invalid(flaws) : Result.succeed({ at, key, object: object as Raw })
+}
+
+/**
+ * A random uid for an object that is created, and a random id for a write, from Effect's `Random`.
+ *
+ * @category identities
+ * @since 0.1.0
+ */
+export { uuid, writeId } from "./internal/ids.ts"
+
+/**
+ * Milliseconds of wall time as an object's timestamp: RFC 3339 in UTC, to the second.
+ *
+ * @category identities
+ * @since 0.1.0
+ */
+export { fromMillis as timestamp } from "./internal/timestamps.ts"

@@ -242,7 +242,7 @@ export const closeGroup = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void> 
  * Stops the queue from giving keys, or lets it go on. Keys are added, dedupe and wait as ever.
  *
  * @since 0.1.0
- * @category settings
+ * @category configuration
  */
 export const setPausedUnsafe = <K, R, E>(self: WorkQueue<K, R, E>, isPaused: boolean): void => {
   if (self.isPaused === isPaused) return
@@ -266,7 +266,7 @@ export interface Debounce {
  * Debounces direct adds from now on, or no more; a window that is open ends as it was to end.
  *
  * @since 0.1.0
- * @category settings
+ * @category configuration
  */
 export const setDebounce = <K, R, E>(
   self: WorkQueue<K, R, E>,
@@ -280,7 +280,7 @@ export const setDebounce = <K, R, E>(
  * How many keys are in each place, and how many remember failures. Costs a walk over the live keys.
  *
  * @since 0.1.0
- * @category probe
+ * @category reading
  */
 export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
   readonly ready: number
@@ -289,12 +289,11 @@ export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
   readonly held: number
   readonly failing: number
 } => {
-  const counts = { ready: 0, running: 0, waiting: 0, held: 0, failing: 0 }
-  for (const { failures, place } of Rules.probeAll(stateOf(self), self.group.now())) {
-    if (failures > 0) counts.failing++
-    if (place === "Ready") counts.ready++
-    else if (place === "Running") counts.running++
-    else if (place === "Waiting") counts.waiting++
+  const state = stateOf(self)
+  const counts = { ready: Rules.depth(state), running: state.running.length, waiting: 0, held: 0, failing: 0 }
+  for (const { memory, place } of Rules.entries(state)) {
+    if (memory !== undefined && memory.failures > 0) counts.failing++
+    if (place === "Waiting") counts.waiting++
     else if (place === "Held") counts.held++
   }
   return counts
@@ -304,10 +303,10 @@ export const countsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): {
  * Every live key: ready, running, waiting, held, or only remembered for its failures.
  *
  * @since 0.1.0
- * @category probe
+ * @category reading
  */
 export const keysUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): ReadonlyArray<K> =>
-  Rules.probeAll(stateOf(self), self.group.now()).map(({ key }) => key)
+  Rules.entries(stateOf(self)).map(({ key }) => key)
 
 /**
  * The options of {@link make}.
@@ -656,21 +655,21 @@ const waitMasked = <K, R, E>(group: Group<K, R, E>, restore: Restore): Effect.Ef
     return Effect.onExit(restore(Queue.take(group.hints)), (exit) =>
       Effect.sync(() => {
         group.idle--
-        // It may have gone with its hint in hand: another taker gets one.
-        if (Exit.isFailure(exit)) wake(group, 1)
+        // It may have gone with a hint in hand, or on its way to one: another taker gets a new one.
+        if (Exit.isFailure(exit) && group.idle > 0) Queue.offerUnsafe(group.hints, undefined)
       }))
   })
 
 /**
  * Waits until a key of the group may be ready, and takes none. Fails with `Done` when the group is closed and has none
- * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region, where the wait alone may be
- * interrupted.
+ * left. For workers that take with {@link takeAnyUnsafe} in an uninterruptible region: the wait can be interrupted there
+ * too, and only the wait, so that a worker that goes leaves its hint to another.
  *
  * @since 0.1.0
  * @category taking
  */
 export const waitAny = <K, R, E>(group: Group<K, R, E>): Effect.Effect<void, Cause.Done> =>
-  Effect.uninterruptibleMask((restore) => waitMasked(group, restore))
+  Effect.uninterruptible(waitMasked(group, Effect.interruptible))
 
 /**
  * Waits for the next key of the group and takes it. Fails with `Done` when the group is closed and has none left.
@@ -964,6 +963,15 @@ export const drain = Effect.fn("WorkQueue.drain")(function*<K, R, E>(
 // Reading
 
 /**
+ * The queues of a group that may still give keys.
+ *
+ * @since 0.1.0
+ * @category reading
+ */
+export const members = <K, R, E>(group: Group<K, R, E>): Effect.Effect<ReadonlyArray<WorkQueue<K, R, E>>> =>
+  Effect.sync(() => [...group.members])
+
+/**
  * What is known of a key now; none, when the queue keeps nothing of it (Q9).
  *
  * @since 0.1.0
@@ -1058,7 +1066,7 @@ export const metrics = <K, R, E>(self: WorkQueue<K, R, E>): Effect.Effect<Metric
  * As {@link metrics}, for readers that are called when metrics are scraped.
  *
  * @since 0.1.0
- * @category probe
+ * @category reading
  */
 export const metricsUnsafe = <K, R, E>(self: WorkQueue<K, R, E>): Metrics => {
   const state = stateOf(self)

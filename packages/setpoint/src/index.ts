@@ -55,6 +55,13 @@ export * as Health from "./Health.ts"
 export * as Informer from "./Informer.ts"
 
 /**
+ * What an instance wants to hear about, asked for from inside its pass.
+ *
+ * @since 0.1.0
+ */
+export * as InstanceWatcher from "./InstanceWatcher.ts"
+
+/**
  * Kinds: what objects of one sort look like, declared with Schema.
  *
  * @since 0.1.0
@@ -173,6 +180,13 @@ export * as StoreError from "./StoreError.ts"
  * @since 0.1.0
  */
 export * as StoreRules from "./StoreRules.ts"
+
+/**
+ * What lies between a store's writes and the one reader of a watch: a filter and a bounded buffer.
+ *
+ * @since 0.1.0
+ */
+export * as WatchBuffer from "./WatchBuffer.ts"
 
 /**
  * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.

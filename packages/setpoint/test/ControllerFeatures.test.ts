@@ -13,7 +13,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
-import { Controller, EventRecorder, Health, Outcome, Pass, Reconciler, Store } from "setpoint"
+import { Controller, EventRecorder, Health, Outcome, type Pass, Reconciler, Store } from "setpoint"
 import { Conflict } from "setpoint/StoreError"
 import {
   change,

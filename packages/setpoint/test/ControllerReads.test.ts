@@ -6,7 +6,7 @@ import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { Controller, Kind, Outcome, type Pass, Reconciler, Store, StoreError } from "setpoint"
+import { Controller, Kind, Outcome, type Pass, Reconciler, Store, type StoreError } from "setpoint"
 import * as GatedDriver from "./support/gatedDriver.ts"
 
 const Website = Kind.make({

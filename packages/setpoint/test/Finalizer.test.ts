@@ -149,7 +149,7 @@ describe("Finalizer", () => {
       assert.isTrue(yield* isGone)
     }).pipe(provided))
 
-  it.effect("wherever a pass is cut off, the work never runs unheld, and the object never goes without its clean-up", () =>
+  it.effect("wherever a write is lost, no work runs unheld, and the object never goes without its clean-up", () =>
     Effect.forEach(faults, (fault) =>
       Effect.gen(function*() {
         const log: Array<string> = []

@@ -9,12 +9,14 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Controller from "setpoint/Controller"
 import * as EventRecorder from "setpoint/EventRecorder"
 import * as GarbageCollector from "setpoint/GarbageCollector"
 import * as Health from "setpoint/Health"
 import * as Kind from "setpoint/Kind"
 import * as MemoryStore from "setpoint/MemoryStore"
 import * as Owner from "setpoint/Owner"
+import * as Reconciler from "setpoint/Reconciler"
 import type * as Resource from "setpoint/Resource"
 import * as Store from "setpoint/Store"
 import type * as StoreDriver from "setpoint/StoreDriver"
@@ -316,7 +318,7 @@ describe("GarbageCollector", () => {
       assert.deepStrictEqual(yield* names, [])
     }).pipe(Effect.provide(MemoryStore.layer)))
 
-  it.effect("with random objects, deletions and pauses: nothing dangles in the end, and what a living owner holds is there", () =>
+  it.effect("with random objects and deletions nothing dangles in the end, and what a living owner holds stays", () =>
     Effect.forEach(Array.from({ length: runs }, (_, i) => i + 1), (seed) =>
       Effect.gen(function*() {
         yield* collecting
@@ -410,6 +412,20 @@ describe("GarbageCollector", () => {
       withOwnMetrics
     ))
 
+  for (const collector of [true, false]) {
+    it.effect(`the first registration on a store starts its collector${collector ? "" : ", unless told not to"}`, () =>
+      Effect.gen(function*() {
+        const sites = Reconciler.make(Website, { reconcile: () => Effect.void })
+        yield* Layer.build(Layer.provide(Controller.layerFor(sites), Controller.layer({ collector })))
+        const site = yield* website("blog")
+        yield* server("web", [site])
+        yield* settled
+        yield* Store.delete(Website, site)
+        yield* settled
+        assert.deepStrictEqual(yield* names, collector ? [] : ["web"])
+      }).pipe(Effect.provide(MemoryStore.layer)))
+  }
+
   it.effect("options that cannot work are refused, naming the option", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(Layer.build(GarbageCollector.layer({ workers: 0 })))
@@ -475,7 +491,10 @@ const names = Effect.gen(function*() {
 /** Seeds of the random test. */
 const runs = process.env.SETPOINT_NIGHTLY === "1" ? 2_000 : 60
 
-/** Creates and deletes at random. Gives what must be there in the end: not deleted, and without owners or with a living one. */
+/**
+ * Creates and deletes at random. Gives what must be there in the end: not deleted, and without owners or with a living
+ * one.
+ */
 const disturb = Effect.fnUntraced(function*(seed: number) {
   let state = seed * 2_654_435_761 % 4_294_967_296
   const below = (n: number) => {

@@ -475,16 +475,35 @@ describe("what ends a watch", () => {
       assert.strictEqual(store.calls.at(-1), "watch 4@1")
     }))
 
-  it.effect("a relist can be asked for periodically", () =>
+  for (const initial of ["paged", "streamed"] as const) {
+    it.effect(`a relist can be asked for periodically (${initial})`, () =>
+      Effect.gen(function*() {
+        const store = storeOf("a")
+        const informer = yield* running(store, { initial, relist: "10 minutes", idleTimeout: "Infinity" })
+        const heard = yield* listen(informer)
+        yield* TestClock.adjust("12 minutes")
+        const [list, resumed] = initial === "paged" ? ["list", ["watch 1@1"]] : ["watch current", []]
+        assert.deepStrictEqual(store.calls, [list, ...resumed, list, ...resumed])
+        assert.deepStrictEqual(heard, ["Added initial a@1"])
+        const { counters } = yield* Informer.health(informer)
+        assert.deepStrictEqual([counters.relists, counters.unchanged], [1, 1])
+        assert.strictEqual(store.open, 1)
+        yield* TestClock.adjust("10 minutes")
+        assert.isAtMost(store.calls.filter((call) => call === list).length, 4)
+      }))
+  }
+
+  it.effect("[C153] a list that does not come is asked for again after the idle timeout", () =>
     Effect.gen(function*() {
       const store = storeOf("a")
-      const informer = yield* running(store, { relist: "10 minutes", idleTimeout: "Infinity" })
-      const heard = yield* listen(informer)
-      yield* TestClock.adjust("12 minutes")
-      assert.deepStrictEqual(store.calls, ["list", "watch 1@1", "list", "watch 1@1"])
-      assert.deepStrictEqual(heard, ["Added initial a@1"])
-      const { counters } = yield* Informer.health(informer)
-      assert.deepStrictEqual([counters.relists, counters.unchanged], [1, 1])
+      let hangs = 2
+      const list: typeof store.driver.list = (at, options) =>
+        hangs-- > 0 ? Effect.never : store.driver.list(at, options)
+      const informer = yield* Informer.make({ ...store.driver, list }, address, { idleTimeout: "1 minute" })
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual(hangs, 1)
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(names(informer), ["a"])
     }))
 })
 
@@ -688,7 +707,8 @@ describe("a gap", () => {
 
   it.effect("pages that are no snapshot: an event older than the listed state is known already", () =>
     Effect.gen(function*() {
-      const store = storeOf("a", "b", "c")
+      const store = new ScriptedStore({ snapshotPages: false })
+      for (const name of ["a", "b", "c"]) store.put(name)
       const list: typeof store.driver.list = (at, options) =>
         Effect.tap(store.driver.list(at, options), () =>
           Effect.sync(() => {
@@ -698,8 +718,7 @@ describe("a gap", () => {
             store.delete("b")
             store.put("b")
           }))
-      const driver = { ...store.driver, list, capabilities: { ...store.driver.capabilities, snapshotPages: false } }
-      const informer = yield* Informer.make(driver, address, { pageSize: 1 })
+      const informer = yield* Informer.make({ ...store.driver, list }, address, { pageSize: 1 })
       const heard = yield* listen(informer)
       yield* settle
       assert.deepStrictEqual(heard, ["Added initial a@1", "Added initial b@7", "Added initial c@5"])
@@ -818,6 +837,34 @@ describe("handlers", () => {
       }
     }))
 
+  it.effect("[C158] while a list is told, nothing is handed again: it is told first", () =>
+    Effect.gen(function*() {
+      const store = storeOf(...many(3000))
+      const informer = yield* running(store, { redelivery: "1 second", idleTimeout: "Infinity" })
+      const faults: Array<string> = []
+      const knows = new Map<string, string>()
+      yield* Informer.subscribe(informer, {
+        redelivery: true,
+        onChange: ({ entry, object, old, type, via }) => {
+          const { resourceVersion } = object.metadata
+          const before = type === "Added" ? undefined : old?.metadata.resourceVersion
+          if (knows.get(entry.name) !== before) faults.push(`${type} ${via} ${entry.name}@${resourceVersion}`)
+          knows.set(entry.name, resourceVersion)
+        }
+      })
+      for (let round = 0; round < 3; round++) {
+        yield* TestClock.adjust("1 second")
+        store.drop(expired)
+        for (const name of many(3000)) store.put(name)
+        store.compact()
+        yield* TestClock.adjust("5 seconds")
+      }
+      const { counters } = yield* Informer.health(informer)
+      assert.isAbove(counters.redeliveries, 3000)
+      assert.isAbove(counters.relists, 1)
+      assert.deepStrictEqual(faults, [])
+    }))
+
   it.effect("redelivery of many objects goes in small groups", () =>
     Effect.gen(function*() {
       const store = storeOf(...many(5000))
@@ -901,6 +948,21 @@ describe("a transform", () => {
     }))
 })
 
+describe("withoutManagedFields", () => {
+  it.effect("leaves out what is seldom read, and nothing else", () =>
+    Effect.gen(function*() {
+      const store = storeOf("bare")
+      const { metadata, ...rest } = store.put("full")
+      const managedFields = [{ manager: "m", operation: "Apply" as const }]
+      store.objects.set("default/full", Object.freeze({ ...rest, metadata: { ...metadata, managedFields } }))
+      const informer = yield* running(store, { transform: Informer.withoutManagedFields })
+      const full = Informer.get(informer, key("full"))
+      assert.deepStrictEqual(full, { ...rest, metadata })
+      assert.isTrue(Object.isFrozen(full) && Object.isFrozen(full?.metadata))
+      assert.strictEqual(Informer.get(informer, key("bare")), store.objects.get("default/bare"))
+    }))
+})
+
 describe("changes, for slow readers", () => {
   it.effect("[C146] all that is there and all that follows comes, until the informer is closed", () =>
     Effect.gen(function*() {
@@ -978,6 +1040,21 @@ describe("closing", () => {
       const health = yield* Informer.health(informer)
       assert.strictEqual(health.state, "Closed")
       assert.strictEqual(health.handlers, 0)
+      assert.isFalse(health.synced)
+    }))
+
+  it.effect("a rule that breaks closes it, so that nobody takes the cache for one that is kept in step", () =>
+    Effect.gen(function*() {
+      const store = storeOf("a")
+      const informer = yield* running(store)
+      const { machine } = informer.work.state
+      machine.place = { _tag: "Idle" } // what no rule does while a watch runs
+      store.drop(unavailable())
+      yield* settle
+      const health = yield* Informer.health(informer)
+      assert.strictEqual(health.state, "Closed")
+      assert.include(health.why, "nothing of it can fail")
+      assert.isFalse(Informer.isSynced(informer))
     }))
 
   it.effect("started and stopped a thousand times, nothing stays", () =>

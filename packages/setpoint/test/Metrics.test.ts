@@ -4,6 +4,9 @@ import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as Scope from "effect/Scope"
+import * as Informer from "setpoint/Informer"
+import * as Kind from "setpoint/Kind"
+import * as MemoryStore from "setpoint/MemoryStore"
 import * as Metrics from "setpoint/Metrics"
 
 describe("Metrics", () => {
@@ -96,7 +99,28 @@ describe("Metrics", () => {
       assert.strictEqual(snapshot.filter((metric) => metric.id === "numbers").length, Metrics.maxSeries)
       assert.strictEqual(snapshot.filter((metric) => metric.id === "workqueue_depth").length, 1)
     }).pipe(isolated))
+
+  it.effect("an informer shows its cache while it runs, under its kind and the part of it that it holds", () =>
+    Effect.gen(function*() {
+      const driver = yield* MemoryStore.make()
+      const scope = yield* Scope.make()
+      const informers = Effect.all([
+        Informer.make(driver, address),
+        Informer.make(driver, address, { namespace: "prod", selector: "app=web", metadataOnly: true })
+      ])
+      const [whole] = yield* Scope.provide(informers, scope)
+      yield* Informer.awaitSynced(whole)
+      const lines = (yield* scrape).split("\n")
+      assert.includeMembers(lines, [
+        "setpoint_informer_synced{store=\"default\",kind=\"Website.example.dev\",cache=\"all\"} 1",
+        "setpoint_informer_objects{store=\"default\",kind=\"Website.example.dev\",cache=\"namespace prod, app=web, partial\"} 0"
+      ])
+      yield* Scope.close(scope, Exit.void)
+      assert.notInclude(yield* scrape, "setpoint_informer")
+    }).pipe(isolated))
 })
+
+const { address } = Kind.make({ group: "example.dev", version: "v1", kind: "Website" })
 
 const scrape = Effect.suspend(() => PrometheusMetrics.format())
 

@@ -170,6 +170,14 @@ describe("WorkQueue", () => {
         }))
     }
 
+    it.effect("[F11] an equal delayed add is dropped: the key keeps its place among those of its time", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        for (const key of ["a", "b", "a"]) yield* WorkQueue.addAfter(queue, key, "1 second")
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* rounds(queue), ["a", "b"])
+      }))
+
     it.effect("[Q4] [C015] [C131] [C049] delayed keys come in order of their times, not of their adds", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>()
@@ -522,6 +530,7 @@ describe("WorkQueue", () => {
         const ticket = yield* WorkQueue.take(queue)
         assert.deepStrictEqual(ticket.reasons, ["recheck"])
         assert.strictEqual(ticket.failures, 2)
+        assert.isUndefined(ticket.retryDueMillis, "no retry is due any more")
         assert.strictEqual(ticket.lane, 2)
       }))
 
@@ -577,6 +586,17 @@ describe("WorkQueue", () => {
         yield* WorkQueue.forget(queue, "a")
         assert.isTrue(Option.isNone(yield* WorkQueue.probe(queue, "a")))
         yield* WorkQueue.forget(queue, "never heard of")
+      }))
+
+    it.effect("[Q8] what an idle key remembers is dropped by a close", () =>
+      Effect.gen(function*() {
+        const queue = yield* failing("10 millis", "1 hour")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.fail(queue, yield* WorkQueue.take(queue), "broken")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.finish(queue, yield* WorkQueue.take(queue), { failures: "keep" })
+        yield* WorkQueue.close(queue)
+        assert.isTrue(Option.isNone(yield* WorkQueue.probe(queue, "a")))
       }))
   })
 
@@ -644,6 +664,20 @@ describe("WorkQueue", () => {
         assert.isTrue((yield* WorkQueue.take(queue)).gateExpired)
       }))
 
+    it.effect("[E10] a gate whose time passed while its key ran, and nothing followed, is not told to a later pass", () =>
+      Effect.gen(function*() {
+        const queue = yield* failing("1 second", "1 minute")
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.fail(queue, yield* WorkQueue.take(queue), "broken")
+        yield* WorkQueue.add(queue, "a")
+        const ticket = yield* WorkQueue.take(queue)
+        yield* WorkQueue.closeGate(queue, "a", "1 second")
+        yield* TestClock.adjust("2 seconds")
+        yield* WorkQueue.finish(queue, ticket, { failures: "keep" })
+        yield* WorkQueue.add(queue, "a")
+        assert.isFalse((yield* WorkQueue.take(queue)).gateExpired)
+      }))
+
     it.effect("[Q7] a closed gate of an idle key keeps its entry until it opens", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>()
@@ -701,6 +735,18 @@ describe("WorkQueue", () => {
           assert.deepStrictEqual(yield* rounds(queue), ["a"])
         }))
     }
+
+    it.effect("[E1] debounce can be set and left at run time; an open window ends as it was to end", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        yield* WorkQueue.setDebounce(queue, { window: "2 seconds" })
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.setDebounce(queue, undefined)
+        yield* WorkQueue.add(queue, "b")
+        assert.deepStrictEqual(yield* rounds(queue), ["b"])
+        yield* TestClock.adjust("2 seconds")
+        assert.deepStrictEqual(yield* rounds(queue), ["a"])
+      }))
 
     it.effect("[E1] adds during a pass wait for their window too, and a time that follows is not put off", () =>
       Effect.gen(function*() {
@@ -784,6 +830,37 @@ describe("WorkQueue", () => {
         assert.deepStrictEqual(keys.toSorted(), ["b", "c"])
       }))
 
+    it.effect("[Q2] [Q5] of two waits in uninterruptible workers either can be interrupted, and the other gets its hint", () =>
+      Effect.gen(function*() {
+        const group = yield* WorkQueue.makeGroup<string>()
+        const queue = yield* WorkQueue.make({ group })
+        const wait = Effect.uninterruptible(Effect.exit(WorkQueue.waitAny(group)))
+        const [going, staying] = [
+          yield* Effect.forkChild(wait, { startImmediately: true }),
+          yield* Effect.forkChild(wait, { startImmediately: true })
+        ]
+        yield* WorkQueue.add(queue, "a")
+        yield* Fiber.interrupt(going)
+        assert.isTrue(Exit.isSuccess(yield* Fiber.join(staying)))
+        assert.strictEqual((yield* WorkQueue.takeAny(group)).ticket.key, "a")
+      }))
+
+    it.effect("[Q5] a paused queue takes adds, gives no key, and tells waiting takers when it goes on", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>()
+        WorkQueue.setPausedUnsafe(queue, true)
+        const takers = yield* Effect.forEach(
+          [1, 2],
+          () => Effect.forkChild(WorkQueue.take(queue), { startImmediately: true })
+        )
+        yield* adds(queue, "a", "b")
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(takers.every((taker) => taker.pollUnsafe() === undefined))
+        WorkQueue.setPausedUnsafe(queue, false)
+        const keys = yield* Effect.forEach(takers, (taker) => Effect.map(Fiber.join(taker), ({ key }) => key))
+        assert.deepStrictEqual(keys.toSorted(), ["a", "b"])
+      }))
+
     it.effect("[Q5] queues join and leave the workers at run time", () =>
       Effect.gen(function*() {
         const group = yield* WorkQueue.makeGroup<string>()
@@ -803,6 +880,18 @@ describe("WorkQueue", () => {
         yield* WorkQueue.addAfter(late, "z", "1 second")
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* Fiber.join(taker)).ticket.key, "z")
+      }))
+
+    it.effect("[Q7] a queue that has ended is no member of its group any more", () =>
+      Effect.gen(function*() {
+        const group = yield* WorkQueue.makeGroup<string>()
+        const queue = yield* WorkQueue.make({ group })
+        yield* WorkQueue.add(queue, "a")
+        yield* WorkQueue.close(queue)
+        assert.deepStrictEqual(yield* WorkQueue.members(group), [queue])
+        const { ticket } = yield* WorkQueue.takeAny(group)
+        yield* WorkQueue.finish(queue, ticket)
+        assert.deepStrictEqual(yield* WorkQueue.members(group), [])
       }))
 
     it.effect("[Q5] a queue that shares its workers cannot be taken from alone", () =>
@@ -1257,6 +1346,9 @@ describe("WorkQueue", () => {
         assert.deepStrictEqual(keys(snapshot.waiting), ["failed", "later"])
         assert.deepStrictEqual(keys(snapshot.held), ["held"])
         assert.deepStrictEqual(keys(snapshot.failing), ["failed"])
+        const counts = { ready: 2, running: 1, waiting: 2, held: 1, failing: 1 }
+        assert.deepStrictEqual(WorkQueue.countsUnsafe(queue), counts)
+        assert.sameMembers([...WorkQueue.keysUnsafe(queue)], ["first", "second", "running", "failed", "later", "held"])
       }))
 
     it.effect("[Q9] [C025] the figures follow the clock", () =>

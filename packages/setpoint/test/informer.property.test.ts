@@ -51,11 +51,11 @@ type Op = typeof Op.Type
 const script = Arbitrary.array(Arbitrary.schema(Op), { minLength: 1, maxLength: 80 })
 
 describe("an informer and its model", () => {
-  for (const initial of ["paged", "streamed"] as const) {
+  for (const how of ["paged", "streamed", "in pages that are no snapshot"] as const) {
     it.effect.prop(
-      `[S3] [S5] [S9] [E6] [C158] when it is quiet, cache and handlers are as the store, whatever happened (${initial})`,
+      `[S3] [S5] [S9] [E6] [C158] when it is quiet, cache and handlers are as the store, whatever happened (${how})`,
       [script],
-      ([ops]) => Effect.scoped(run(ops, initial)),
+      ([ops]) => Effect.scoped(run(ops, how)),
       { arbitrary: { runs: 300, size: 80, maxShrinks: 2000 } }
     )
   }
@@ -63,8 +63,9 @@ describe("an informer and its model", () => {
 
 const idleTimeout = "10 minutes"
 
-const run = Effect.fnUntraced(function*(ops: ReadonlyArray<Op>, initial: "paged" | "streamed") {
-  const store = new ScriptedStore()
+const run = Effect.fnUntraced(function*(ops: ReadonlyArray<Op>, how: string) {
+  const store = new ScriptedStore({ snapshotPages: how !== "in pages that are no snapshot" })
+  const initial = how === "streamed" ? "streamed" : "paged"
   let writes = 0
   let snapshot = { objects: [] as ReadonlyArray<Raw>, revision: 0 }
   const informer = yield* Informer.make(store.driver, address, { initial, pageSize: 2, relist: "1 hour", idleTimeout })

@@ -39,7 +39,7 @@ export interface Options {
  * Declares the tests of the contract for a store.
  *
  * @example
- * ```ts
+ * ```ts no-run
  * import { StoreContract } from "@setpoint/testing"
  * import { MemoryStore } from "setpoint"
  *

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as WorkQueue from "setpoint/WorkQueue"
 import type { Case, Subject } from "../bench.ts"
-import { collect, cpuSeconds, type Figures, nowMillis, quantiles, rate } from "../measure.ts"
+import { collect, cpuSeconds, type Figures, nowMillis, quantiles, rate, warmUp } from "../measure.ts"
 import { type Key, keyAt, list, random, textAt } from "../work.ts"
 
 /** A key as the engine interns its requests: the queue's entry hangs on it. */
@@ -43,23 +43,30 @@ const subjects = (make: Made) => ({
   "setpoint-text-keys": make(texts)
 })
 
+/** Adds all, then takes and ends all: when the last was added. */
+const addAllTakeAll = <K>(queue: WorkQueue.WorkQueue<K>, keys: ReadonlyArray<K>): number => {
+  for (const key of keys) WorkQueue.addUnsafe(queue, key)
+  const added = nowMillis()
+  let left = keys.length
+  for (;;) {
+    const ticket = WorkQueue.takeUnsafe(queue)
+    if (ticket === undefined) break
+    WorkQueue.finishUnsafe(queue, ticket)
+    left--
+  }
+  if (left !== 0) throw new Error(`${left} keys never came`)
+  return added
+}
+
 export const addTakeDone = subjects((kind) => (of) =>
   withQueue(kind, (queue) =>
     Effect.sync(() => {
+      for (let round = 0; round < 10; round++) addAllTakeAll(queue, list(warmUp, kind.keyAt))
       const all = list(of.n, kind.keyAt)
       collect()
       const start = nowMillis()
-      for (const key of all) WorkQueue.addUnsafe(queue, key)
-      const added = nowMillis()
-      let left = of.n
-      for (;;) {
-        const ticket = WorkQueue.takeUnsafe(queue)
-        if (ticket === undefined) break
-        WorkQueue.finishUnsafe(queue, ticket)
-        left--
-      }
+      const added = addAllTakeAll(queue, all)
       const end = nowMillis()
-      if (left !== 0) throw new Error(`${left} keys never came`)
       return {
         ...rate(end - start, of.n),
         add_ns: ((added - start) * 1e6) / of.n,

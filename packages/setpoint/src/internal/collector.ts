@@ -1,7 +1,7 @@
 /**
  * The rules of the garbage collector: who depends on whom, and what is due for one object. Synchronous: no Effect, no
- * clock, no fiber. The caller brings changes in ({@link observed}, {@link vanished}), asks what is due ({@link due}), and
- * carries it out.
+ * clock, no fiber. The caller brings changes in ({@link observed}, {@link vanished}), asks what is due ({@link due}),
+ * and carries it out.
  *
  * The graph may lag behind the store. So a step that writes is decided again on the object as it is stored, and is
  * carried out under that object's uid and revision; and that an owner is absent is confirmed by a read.
@@ -16,20 +16,24 @@ export const namespaceFinalizer = "setpoint.dev/namespace"
 export interface Node {
   readonly at: KindAddress
   /** Metadata, and the whole object where the kind is Event. */
-  readonly object: Raw
+  object: Raw
 }
 
 export interface State {
-  /** By uid. */
+  /** By uid: what has owners or is one, Namespaces, Events, and what waits for the collector. Of others nothing is kept. */
   readonly nodes: Map<string, Node>
   /** The uids of those that name a uid as owner, whether that one is here or not. */
   readonly dependents: Map<string, Set<string>>
+  /** Owners of someone here that were here too at some time. */
+  readonly seen: Set<string>
   /** The uids of a kind: what a new list lacks has vanished. */
   readonly kinds: Map<string, Set<string>>
   /** `namespace uid` of owners that a read did not find. A uid lives once (S7), so it stays true in its timeline. */
   readonly absent: Set<string>
   /** The uids of Events by what they are about. */
   readonly events: Map<string, Set<string>>
+  /** What a read that is under way may have missed: how many went, the last of them, how many lists were taken in. */
+  readonly missed: { removals: number; readonly last: Set<string>; lists: number }
   readonly settings: Settings
 }
 
@@ -41,11 +45,16 @@ export interface Settings {
 export const make = (settings: Settings): State => ({
   nodes: new Map(),
   dependents: new Map(),
+  seen: new Set(),
   kinds: new Map(),
   absent: new Set(),
   events: new Map(),
+  missed: { removals: 0, last: new Set(), lists: 0 },
   settings
 })
+
+/** Bounds `missed.last`. */
+const maxLast = 1000
 
 /** Bounds `absent`: it is a memory of reads, which can be made again. */
 const maxAbsent = 1000
@@ -69,43 +78,115 @@ const awaitsCollector = (object: Raw): boolean =>
 
 // What happened
 
+const none: ReadonlyArray<string> = []
+
 /** An object is as it says. Gives the uids for which something may be due now. */
 export const observed = (state: State, at: KindAddress, object: Raw): ReadonlyArray<string> => {
+  const node = state.nodes.get(object.metadata.uid)
+  if (node === undefined) return matters(state, at, object) ? keep(state, { at, object }) : none
+  const before = node.object
+  node.object = object
+  return isAsBefore(before, object) && !isEvent(at) ? none : changed(state, node, before)
+}
+
+const matters = (state: State, at: KindAddress, object: Raw): boolean =>
+  ownersOf(object).length > 0 || state.dependents.has(object.metadata.uid) || isNamespace(at) || isEvent(at) ||
+  awaitsCollector(object)
+
+/** Whether nothing changed that anything here depends on. */
+const isAsBefore = ({ metadata: before }: Raw, { metadata: now }: Raw): boolean =>
+  before === now || (
+    before.deletionTimestamp === now.deletionTimestamp &&
+    sameFinalizers(before.finalizers, now.finalizers) && sameOwners(before.ownerReferences, now.ownerReferences)
+  )
+
+const sameFinalizers = (before: ReadonlyArray<string> = none, now: ReadonlyArray<string> = none): boolean =>
+  before === now || (before.length === now.length && before.every((finalizer, i) => finalizer === now[i]))
+
+const sameOwners = (before: ReadonlyArray<OwnerReference> = [], now: ReadonlyArray<OwnerReference> = []): boolean =>
+  before === now ||
+  (before.length === now.length &&
+    before.every((owner, i) => owner.uid === now[i].uid && owner.blockOwnerDeletion === now[i].blockOwnerDeletion))
+
+const keep = (state: State, node: Node): ReadonlyArray<string> => {
+  const { uid } = node.object.metadata
+  state.nodes.set(uid, node)
+  add(state.kinds, kindOf(node.at), uid)
+  if (state.dependents.has(uid)) state.seen.add(uid)
+  return changed(state, node, undefined)
+}
+
+const changed = (state: State, { at, object }: Node, before: Raw | undefined): ReadonlyArray<string> => {
   const { uid } = object.metadata
-  const before = state.nodes.get(uid)
-  state.nodes.set(uid, { at, object })
-  add(state.kinds, kindOf(at), uid)
-  const wasOwned = before === undefined ? [] : ownersOf(before.object)
-  for (const owner of wasOwned) remove(state.dependents, owner.uid, uid)
-  for (const owner of ownersOf(object)) add(state.dependents, owner.uid, uid)
-  if (isEvent(at)) add(state.events, subjectOf(object), uid)
-  const changed: Array<string> = [uid]
-  if (isForeground(object) && (before === undefined || !isForeground(before.object))) {
-    changed.push(...dependentsOf(state, uid))
+  const wasOwned = before === undefined ? [] : ownersOf(before)
+  for (const owner of wasOwned) removeDependent(state, owner.uid, uid)
+  for (const owner of ownersOf(object)) {
+    add(state.dependents, owner.uid, uid)
+    if (state.nodes.has(owner.uid)) state.seen.add(owner.uid)
   }
-  for (const owner of wasOwned) if (awaits(state, owner.uid)) changed.push(owner.uid)
-  if (isEvent(at)) changed.push(...surplus(state, object))
-  return changed
+  const uids: Array<string> = [uid]
+  if (isForeground(object) && (before === undefined || !isForeground(before))) uids.push(...dependentsOf(state, uid))
+  for (const owner of wasOwned) if (awaits(state, owner.uid)) uids.push(owner.uid)
+  if (isEvent(at)) {
+    add(state.events, subjectOf(object), uid)
+    uids.push(...surplus(state, object))
+  }
+  return uids
 }
 
 /** An object is gone. Gives the uids for which something may be due now. */
 export const vanished = (state: State, uid: string): ReadonlyArray<string> => {
+  const { last } = state.missed
+  state.missed.removals++
+  last.add(uid)
+  if (last.size > maxLast) forgetOldest(last)
+  return drop(state, uid)
+}
+
+const forgetOldest = (last: Set<string>): void => {
+  for (const oldest of last) {
+    last.delete(oldest)
+    return
+  }
+}
+
+const drop = (state: State, uid: string): ReadonlyArray<string> => {
   const node = state.nodes.get(uid)
-  if (node === undefined) return []
+  const uids = dependentsOf(state, uid)
+  if (node === undefined) return uids
   state.nodes.delete(uid)
   remove(state.kinds, kindOf(node.at), uid)
   if (isEvent(node.at)) remove(state.events, subjectOf(node.object), uid)
-  const changed = dependentsOf(state, uid)
   for (const owner of ownersOf(node.object)) {
-    remove(state.dependents, owner.uid, uid)
-    if (awaits(state, owner.uid)) changed.push(owner.uid)
+    removeDependent(state, owner.uid, uid)
+    if (awaits(state, owner.uid)) uids.push(owner.uid)
   }
-  return changed
+  return uids
 }
 
-/** A kind was listed anew and holds these uids only. */
-export const relisted = (state: State, at: KindAddress, present: ReadonlySet<string>): ReadonlyArray<string> =>
-  [...state.kinds.get(kindOf(at)) ?? []].filter((uid) => !present.has(uid)).flatMap((uid) => vanished(state, uid))
+/** A kind was listed anew: of what is kept it holds these uids only. */
+export const relisted = (state: State, at: KindAddress, present: ReadonlySet<string>): ReadonlyArray<string> => {
+  state.missed.lists++
+  return [...state.kinds.get(kindOf(at)) ?? []].filter((uid) => !present.has(uid)).flatMap((uid) => drop(state, uid))
+}
+
+/** Whether an owner was here at some time: if it is absent now, it went. */
+export const wasSeen = (state: State, owner: OwnerReference): boolean => state.seen.has(owner.uid)
+
+/** A moment before a read: tells what its answer may have missed. */
+export type Moment = { readonly removals: number; readonly lists: number }
+
+export const moment = ({ missed: { lists, removals } }: State): Moment => ({ removals, lists })
+
+/** A read found an owner. Gives whether the graph has it now: not where it may have gone since the read began. */
+export const learned = (state: State, at: KindAddress, object: Raw, { lists, removals }: Moment): boolean => {
+  const { uid } = object.metadata
+  if (state.nodes.has(uid)) return true
+  const { missed } = state
+  if (missed.lists !== lists || missed.removals - removals > maxLast || missed.last.has(uid)) return false
+  keep(state, { at, object })
+  return true
+}
 
 /** A read did not find this owner of an object in `namespace`. */
 export const confirmedAbsent = (state: State, namespace: string, uid: string): void => {
@@ -134,10 +215,15 @@ const remove = (index: Map<string, Set<string>>, at: string, uid: string): void 
   if (set?.delete(uid) === true && set.size === 0) index.delete(at)
 }
 
+const removeDependent = (state: State, owner: string, uid: string): void => {
+  remove(state.dependents, owner, uid)
+  if (!state.dependents.has(owner)) state.seen.delete(owner)
+}
+
 // What is due
 
 /**
- * - `Confirm`: read whether these owners are absent, then ask again.
+ * - `Confirm`: read these owners, tell what was found, then ask again.
  * - `Delete`: no owner is left, or the Event is over.
  * - `Cut`: remove the references to these uids.
  * - `Hold`: give the Namespace the collector's finalizer.

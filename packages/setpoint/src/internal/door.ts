@@ -11,33 +11,41 @@ import { freezePlain } from "./freeze.ts"
 import { isObject, type Json, type JsonObject } from "./json.ts"
 import { retain } from "./retain.ts"
 
-/** Memos of one store. */
-export interface Door {
-  /** By kind, by stored object: the typed one. */
-  readonly decoded: WeakMap<object, WeakMap<Raw, unknown>>
-  /** By metadata, which a caller keeps when the rest of an object is changed: the stored object. */
-  readonly bases: WeakMap<object, Raw>
+/** What an object was decoded to, as which kind; `next` where it was read as another version of its kind too. */
+interface Memo {
+  readonly raw: Raw
+  readonly kind: object
+  readonly result: Result.Result<unknown, DecodeError>
+  readonly next: Memo | undefined
 }
 
-export const make = (): Door => ({ decoded: new WeakMap(), bases: new WeakMap() })
+/** Memos of one store, by metadata: what a caller keeps of an object when the rest of it is changed. */
+export interface Door {
+  readonly memos: WeakMap<object, Memo>
+}
+
+export const make = (): Door => ({ memos: new WeakMap() })
 
 /** The typed object of a stored one: the same one each time. */
 export const decode = <A extends Any>(self: Door, kind: Kind<A>, raw: Raw): Result.Result<A, DecodeError> => {
-  let memo = self.decoded.get(kind)
-  if (memo === undefined) self.decoded.set(kind, memo = new WeakMap())
-  const known = memo.get(raw) as Result.Result<A, DecodeError> | undefined // put there below, for this kind
-  if (known !== undefined) return known
-  const result = kind.decode(raw)
-  if (Result.isSuccess(result)) {
-    if (Object.isFrozen(raw)) freezePlain(result.success)
-    self.bases.set(raw.metadata, raw)
+  const known = self.memos.get(raw.metadata)
+  const same = known?.raw === raw ? known : undefined
+  for (let memo = same; memo !== undefined; memo = memo.next) {
+    if (memo.kind === kind) return memo.result as Result.Result<A, DecodeError> // put there below, for this kind
   }
-  memo.set(raw, result)
+  const result = kind.decode(raw)
+  if (Result.isSuccess(result) && !kind.plain && Object.isFrozen(raw)) freezePlain(result.success)
+  self.memos.set(raw.metadata, { raw, kind, result, next: same })
   return result
 }
 
 /** The stored object that a typed one was read as, where it still carries that one's metadata. */
-export const baseOf = (self: Door, object: Any): Raw | undefined => self.bases.get(object.metadata)
+export const baseOf = (self: Door, object: Any): Raw | undefined => {
+  for (let memo = self.memos.get(object.metadata); memo !== undefined; memo = memo.next) {
+    if (Result.isSuccess(memo.result)) return memo.raw
+  }
+  return undefined
+}
 
 /** A typed object in stored form, with the Schema's defaults, and with what `base` has beyond the Schema. */
 export const encode = <A extends Any>(

@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import type * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../EventRecorder.ts"
 import * as GarbageCollector from "../GarbageCollector.ts"
 import * as Health from "../Health.ts"
@@ -90,7 +91,7 @@ const hold = (
 ): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const informer = yield* Effect.mapError(
-      WatchManager.acquire(engine.watches, store, kind.address, {
+      WatchManager.share(engine.watches, store, kind.address, {
         namespace: input.namespace,
         selector: selectorText(input.selector),
         metadataOnly: input.metadataOnly ?? false,
@@ -467,7 +468,9 @@ const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store
     engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
   }
   if (engine.companions.collector) {
-    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), own), engine.scope))
+    const recorder = engine.recorders.get(store)
+    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
   }
 })
 
@@ -504,18 +507,25 @@ const enqueueKey = (
   registration: Registration,
   key: { readonly namespace: string; readonly name: string },
   cause: Pass.Cause,
-  lane: WorkQueue.Lane
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
 ): boolean => {
   const request = Registrations.intern(registration, key.namespace, key.name)
-  const accepted = Inputs.add(request, cause, lane)
+  const accepted = Inputs.add(request, cause, lane, trace)
   Registrations.forgetIfIdle(request)
   return accepted
 }
 
 /** Adds from outside, in lane 0. False: the registration is closed. */
-export const enqueue = (registration: Registration, target: Target, cause: Pass.Cause): boolean =>
-  !registration.isClosed &&
-  enqueueKey(registration, { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }, cause, 0)
+export const enqueue = (
+  registration: Registration,
+  target: Target,
+  cause: Pass.Cause,
+  trace?: Tracer.AnySpan
+): boolean => {
+  const key = { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }
+  return !registration.isClosed && enqueueKey(registration, key, cause, 0, trace)
+}
 
 export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
   registration.isPaused = isPaused

@@ -1,6 +1,8 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
+import type * as Tracer from "effect/Tracer"
+import * as Informer from "../Informer.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
@@ -8,10 +10,12 @@ import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
+import * as Spans from "./spans.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {
   readonly feeds: Feeds.Feeds<EngineRequest>
+  readonly spans: Spans.Spans
   readonly now: () => number
 }
 
@@ -21,6 +25,8 @@ export class EnginePass implements Pass, Reader, Writes {
   readonly causes: ReadonlyArray<Cause>
   readonly otherCauses: number
   calls = 0
+  /** The span of the pass, where a tracer listens. */
+  span: Tracer.AnySpan | undefined = undefined
   /** A revision was made. */
   wrote = false
   /** Where the last stale write was refused. */
@@ -62,12 +68,23 @@ export class EnginePass implements Pass, Reader, Writes {
   }
 
   #mayAskCaches(store: string, kind: string): boolean {
-    return !this.#readsStore && this.#wroteKinds?.has(`${store} ${kind}`) !== true
+    return !this.#readsStore && (this.#wroteKinds === undefined || !this.#wroteKinds.has(`${store} ${kind}`))
+  }
+
+  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
+  #requested(store: string, kind: string, key: Key): Raw | undefined {
+    const { name, namespace, object, registration } = this.request
+    const isRequested = name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
+      store === registration.store.name
+    const informer = registration.own?.feed.informer
+    return isRequested && informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
   }
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const found = this.#mayAskCaches(store, kind) ? Feeds.get(this.#host.feeds, store, kind, key) : undefined
+    const found = this.#mayAskCaches(store, kind)
+      ? this.#requested(store, kind, key) ?? Feeds.get(this.#host.feeds, store, kind, key)
+      : undefined
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found
@@ -96,6 +113,7 @@ export class EnginePass implements Pass, Reader, Writes {
     if (!written.changed && !written.removed) return
     this.wrote = true
     const { object } = written
+    if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
       const memory = (this.request.memory ??= KeyMemory.make())

@@ -7,6 +7,7 @@ import * as Revision from "../Revision.ts"
 import type { WatchEvent } from "../StoreDriver.ts"
 import * as Cache from "./informerCache.ts"
 import * as Machine from "./informerMachine.ts"
+import * as json from "./json.ts"
 
 /** How a change came to be known. */
 export type Via = "watch" | "initial" | "relist" | "redelivery" | "newTimeline"
@@ -56,8 +57,8 @@ export interface Counters {
   newTimelines: number
   expired: number
   lagged: number
-  /** Watches begun after the first. */
-  reconnects: number
+  /** Watches begun. */
+  watches: number
   /** Lists and watches that failed. */
   failures: number
   redeliveries: number
@@ -72,6 +73,8 @@ export interface State {
   readonly transform: ((raw: Raw) => Raw) | undefined
   /** Whether a list's pages are one snapshot; else events may be older than the listed state of their object. */
   readonly snapshots: boolean
+  /** Slots of entries that are a subscription's, or were and are not cleared yet. */
+  readonly slots: Set<number>
   /** Replaced, never changed in place: whoever goes through it sees who was there when it began. */
   subscriptions: ReadonlyArray<Subscription>
   /** A list that comes through the watch. */
@@ -95,6 +98,7 @@ export const make = (
   cache: Cache.make(),
   machine,
   ...options,
+  slots: new Set(),
   subscriptions: [],
   staged: undefined,
   early: [],
@@ -112,7 +116,7 @@ export const make = (
     newTimelines: 0,
     expired: 0,
     lagged: 0,
-    reconnects: 0,
+    watches: 0,
     failures: 0,
     redeliveries: 0,
     handlerDefects: 0,
@@ -128,8 +132,8 @@ export const noteDefect = (state: State, what: string, defect: unknown): void =>
 }
 
 /** From here on no handler hears anything. */
-export const close = (state: State, now: number): void => {
-  Machine.close(state.machine, now)
+export const close = (state: State, now: number, why?: string): void => {
+  Machine.close(state.machine, now, why)
   signal(state, state.subscriptions, "onClosed")
   for (const subscription of state.subscriptions) subscription.active = false
   state.subscriptions = []
@@ -144,7 +148,8 @@ const keyText = (entry: Cache.View): string => entry.namespace === "" ? entry.na
 /** Joins at once: from here on the handler hears every change. The replay of what is cached follows. */
 export const subscribe = (state: State, handler: Handler): Subscription => {
   let index = 0
-  while (state.subscriptions.some((other) => other.index === index)) index++
+  while (state.slots.has(index)) index++
+  state.slots.add(index)
   const subscription: Subscription = {
     index,
     handler,
@@ -155,13 +160,15 @@ export const subscribe = (state: State, handler: Handler): Subscription => {
   return subscription
 }
 
-/** From here on the handler hears nothing, and its slot is empty on every entry. */
+/** From here on the handler hears nothing. Its slot is another's when every entry was cleared of what it left. */
 export const unsubscribe = (state: State, subscription: Subscription): void => {
-  if (!subscription.active) return
   subscription.active = false
   subscription.told = undefined
   state.subscriptions = state.subscriptions.filter((other) => other !== subscription)
-  for (const entry of Cache.entries(state.cache)) Cache.setSlot(entry, subscription.index, undefined)
+}
+
+export const slotIsCleared = (state: State, { index }: Subscription): void => {
+  state.slots.delete(index)
 }
 
 /** Tells a late subscriber of one cached object, unless a live event did. */
@@ -290,7 +297,7 @@ const prepare = (state: State, raw: Raw): Raw => {
       metadata.name !== raw.metadata.name || metadata.namespace !== raw.metadata.namespace ||
       !Cache.isSame(transformed, raw)
     ) throw new Error("a transform must keep name, namespace, uid and resourceVersion")
-    return transformed
+    return json.deepFreeze(transformed)
   } catch (defect) {
     state.counters.transformDefects++
     noteDefect(state, `the transform failed on ${raw.metadata.namespace ?? ""}/${raw.metadata.name}`, defect)
@@ -317,6 +324,29 @@ export const stageObject = (state: State, staged: Cache.Staged, raw: Raw): void 
   } catch (defect) {
     broken(state, defect)
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the connection
+// ---------------------------------------------------------------------------------------------------------------------
+
+export const beginWatch = (state: State, from: "current" | Revision.Cursor): void => {
+  state.counters.watches++
+  state.staged = from === "current" ? Cache.stage(state.cache, Machine.distrusts(state.machine)) : undefined
+  state.early.length = 0
+}
+
+/** A list or a watch ended: what it left half-done is forgotten, what the cache has stays. */
+export const failed = (state: State, failure: Machine.Failure, now: number, random: number): void => {
+  const { counters } = state
+  counters.failures++
+  if (failure._tag === "Store" && failure.reason._tag === "Expired") counters.expired++
+  if (failure._tag === "Store" && failure.reason._tag === "Lagged") counters.lagged++
+  state.staged = undefined
+  state.early.length = 0
+  state.wentBack = false
+  state.delivering = false
+  Machine.failed(state.machine, failure, now, random)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -352,7 +382,8 @@ export const applyEvent = (state: State, event: WatchEvent): void => {
 const applyObject = (state: State, event: WatchEvent & { readonly _tag: "Added" | "Modified" }): void => {
   const { cache, counters, machine, subscriptions } = state
   const { name, namespace, resourceVersion, uid } = event.object.metadata
-  const old = Cache.find(cache, namespace ?? "", name)?.raw
+  const known = Cache.find(cache, namespace ?? "", name)
+  const old = known?.raw
   counters.events++
   if (old !== undefined && isKnown(state, old, resourceVersion, uid)) {
     counters.duplicates++
@@ -361,7 +392,8 @@ const applyObject = (state: State, event: WatchEvent & { readonly _tag: "Added" 
   }
   if (Machine.isPast(machine, resourceVersion)) return refuse(state)
   const raw = prepare(state, event.object)
-  const entry = Cache.put(cache, raw)
+  const entry = known ?? Cache.add(cache, raw)
+  if (known !== undefined) Cache.replace(cache, known, raw)
   Machine.sawUpTo(machine, resourceVersion, event.cursor)
   const { writeId } = event
   const sameLife = old !== undefined && old.metadata.uid === uid

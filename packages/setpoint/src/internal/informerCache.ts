@@ -4,6 +4,7 @@
  */
 import type { Key, Raw } from "../Resource.ts"
 import * as json from "./json.ts"
+import * as NameMap from "./nameMap.ts"
 
 /** An entry as consumers see it. */
 export interface View extends Key {
@@ -12,30 +13,54 @@ export interface View extends Key {
 
 /**
  * One object of the cache, interned: as long as an object of this key is cached, its entry is the same. Consumers hang
- * what they know of the object on it (`first` and `more` are slots by subscription), so that no event looks it up again.
+ * what they know of the object on it (slots by subscription), so that no event looks it up again. Two fields, since
+ * there are as many entries as objects: the key is the object's own.
  */
-export interface Entry extends View {
+export class Entry implements View {
+  object: Raw | Gone
+  /** The value of slot 0, or `Slots` once another slot is used: most informers have one consumer. */
+  slots: unknown = undefined
+  constructor(object: Raw) {
+    this.object = object
+  }
+  get namespace(): string {
+    return this.object.metadata.namespace ?? ""
+  }
+  get name(): string {
+    return this.object.metadata.name
+  }
   /** `undefined`: no longer in the cache. */
-  raw: Raw | undefined
-  /** Slot 0, inline, since most informers have one consumer. */
-  first: unknown
-  /** Slots 1 and up. */
-  more: Array<unknown> | undefined
+  get raw(): Raw | undefined {
+    return this.object instanceof Gone ? undefined : this.object
+  }
 }
 
-const makeEntry = (namespace: string, name: string, raw: Raw): Entry => ({
-  namespace,
-  name,
-  raw,
-  first: undefined,
-  more: undefined
-})
+/** What is left of an object that left the cache: its key. */
+class Gone {
+  readonly metadata: { readonly name: string; readonly namespace: string | undefined }
+  constructor({ metadata: { name, namespace } }: Raw | Gone) {
+    this.metadata = { name, namespace }
+  }
+}
 
-export const slot = (entry: Entry, index: number): unknown => index === 0 ? entry.first : entry.more?.[index - 1]
+class Slots {
+  readonly values: Array<unknown>
+  constructor(first: unknown) {
+    this.values = [first]
+  }
+}
+
+export const slot = ({ slots }: Entry, index: number): unknown =>
+  slots instanceof Slots ? slots.values[index] : index === 0 ? slots : undefined
 
 export const setSlot = (entry: Entry, index: number, value: unknown): void => {
-  if (index === 0) entry.first = value
-  else if (value !== undefined || entry.more !== undefined) (entry.more ??= [])[index - 1] = value
+  if (entry.slots instanceof Slots) entry.slots.values[index] = value
+  else if (index === 0) entry.slots = value
+  else if (value !== undefined) {
+    const slots = new Slots(entry.slots)
+    slots.values[index] = value
+    entry.slots = slots
+  }
 }
 
 /** By which texts an object is found. Never throws: what a user's function throws is contained where it is declared. */
@@ -47,9 +72,8 @@ interface Index {
   readonly postings: Map<string, Entry | Set<Entry>>
 }
 
-/** Names in a namespace; the key of `Namespaces` is the one string that all its entries share. */
-type Names = Map<string, Entry>
-type Namespaces = Map<string, { readonly namespace: string; readonly names: Names }>
+type Names = NameMap.NameMap<Entry>
+type Namespaces = Map<string, Names>
 
 interface Content {
   readonly namespaces: Namespaces
@@ -68,16 +92,21 @@ export const make = (): Cache => ({ content: { namespaces: new Map(), indexes: n
 // ---------------------------------------------------------------------------------------------------------------------
 
 export const find = (cache: Cache, namespace: string, name: string): Entry | undefined =>
-  cache.content.namespaces.get(namespace)?.names.get(name)
+  findIn(cache.content, namespace, name)
+
+const findIn = ({ namespaces }: Content, namespace: string, name: string): Entry | undefined => {
+  const names = namespaces.get(namespace)
+  return names === undefined ? undefined : NameMap.get(names, name)
+}
 
 export function* entries(cache: Cache, namespace?: string | undefined): IterableIterator<Entry> {
   const { namespaces } = cache.content // the content of now: a relist leaves it as it is, but for what vanished
   if (namespace !== undefined) {
-    const names = namespaces.get(namespace)?.names
-    if (names !== undefined) yield* names.values()
+    const names = namespaces.get(namespace)
+    if (names !== undefined) yield* NameMap.values(names)
     return
   }
-  for (const { names } of namespaces.values()) yield* names.values()
+  for (const names of namespaces.values()) yield* NameMap.values(names)
 }
 
 /** The entries that `values` gives `value` for; the index is built on first use and kept in step from then on. */
@@ -119,43 +148,40 @@ const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
 // one change
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** Puts an object in: its entry is the one of its key, or a new one. */
-export const put = (cache: Cache, raw: Raw): Entry => {
+/** An object whose key is not cached. */
+export const add = (cache: Cache, raw: Raw): Entry => {
   const { content } = cache
-  const entry = intern(content, raw)
-  const old = entry.raw === raw ? undefined : entry.raw
-  entry.raw = raw
-  for (const index of content.indexes.values()) repost(index, entry, old, raw)
+  const entry = new Entry(raw)
+  include(content, entry)
+  for (const index of content.indexes.values()) post(index, entry, raw)
   return entry
+}
+
+/** Another state, or another life, of a cached object. */
+export const replace = (cache: Cache, entry: Entry, raw: Raw): void => {
+  const old = entry.raw
+  entry.object = raw
+  for (const index of cache.content.indexes.values()) repost(index, entry, old, raw)
 }
 
 export const remove = (cache: Cache, entry: Entry): void => {
   const { content } = cache
-  const group = content.namespaces.get(entry.namespace)
-  if (group === undefined || !group.names.delete(entry.name)) return
+  const { name, namespace, raw } = entry
+  const names = content.namespaces.get(namespace)
+  if (names === undefined || !NameMap.remove(names, name)) return
   content.size--
-  if (group.names.size === 0) content.namespaces.delete(entry.namespace)
-  if (entry.raw !== undefined) { for (const index of content.indexes.values()) unpost(index, entry, entry.raw) }
-  entry.raw = undefined
+  if (names.size === 0) content.namespaces.delete(namespace)
+  if (raw !== undefined) { for (const index of content.indexes.values()) unpost(index, entry, raw) }
+  entry.object = new Gone(entry.object)
 }
 
-const groupOf = (content: Content, namespace: string): { readonly namespace: string; readonly names: Names } => {
+const include = (content: Content, entry: Entry): void => {
+  const { name, namespace } = entry
   const known = content.namespaces.get(namespace)
-  if (known !== undefined) return known
-  const group = { namespace, names: new Map<string, Entry>() }
-  content.namespaces.set(namespace, group)
-  return group
-}
-
-const intern = (content: Content, raw: Raw): Entry => {
-  const { name } = raw.metadata
-  const { names, namespace } = groupOf(content, raw.metadata.namespace ?? "")
-  const known = names.get(name)
-  if (known !== undefined) return known
-  const entry = makeEntry(namespace, name, raw)
-  names.set(name, entry)
+  const names = known ?? NameMap.make<Entry>()
+  if (known === undefined) content.namespaces.set(namespace, names)
+  NameMap.set(names, name, entry)
   content.size++
-  return entry
 }
 
 const post = (index: Index, entry: Entry, raw: Raw): void => {
@@ -222,14 +248,12 @@ const hasSameContent = (a: Raw, b: Raw): boolean => a === b || json.equal(a as j
 /** Takes in one listed object. An object listed twice counts once, as it was last. */
 export const stageObject = (cache: Cache, staged: Staged, raw: Raw): void => {
   const { content } = staged
-  const { name } = raw.metadata
-  const { names, namespace } = groupOf(content, raw.metadata.namespace ?? "")
-  const twice = names.get(name)
+  const { name, namespace = "" } = raw.metadata
+  const twice = findIn(content, namespace, name)
   if (twice !== undefined) return stageAgain(staged, twice, raw)
   const known = find(cache, namespace, name)
-  const entry = known ?? makeEntry(namespace, name, raw)
-  names.set(name, entry)
-  content.size++
+  const entry = known ?? new Entry(raw)
+  include(content, entry)
   for (const index of content.indexes.values()) post(index, entry, raw)
   if (known?.raw === undefined) staged.added.push(entry)
   else if (!isSame(known.raw, raw)) staged.changed.push({ entry, raw })
@@ -245,13 +269,13 @@ const stageAgain = (staged: Staged, entry: Entry, raw: Raw): void => {
   if (before === undefined || isSame(before, raw)) return
   for (const index of staged.content.indexes.values()) repost(index, entry, before, raw)
   if (change !== undefined) change.raw = raw
-  else if (staged.added.includes(entry)) entry.raw = raw
+  else if (staged.added.includes(entry)) entry.object = raw
   else staged.changed.push({ entry, raw })
 }
 
 /** Goes through cached entries and notes those that the list does not have. */
 export const stageGone = (staged: Staged, entry: Entry): void => {
-  if (staged.content.namespaces.get(entry.namespace)?.names.get(entry.name) === undefined) staged.gone.push(entry)
+  if (findIn(staged.content, entry.namespace, entry.name) === undefined) staged.gone.push(entry)
 }
 
 /** What one object became; `last` is the state before it. */
@@ -270,11 +294,11 @@ export const takeOver = (cache: Cache, staged: Staged): Array<Difference> => {
   const differences: Array<Difference> = []
   for (const entry of staged.gone) {
     differences.push({ entry, last: entry.raw, raw: undefined })
-    entry.raw = undefined
+    entry.object = new Gone(entry.object)
   }
   for (const { entry, raw } of staged.changed) {
     differences.push({ entry, last: entry.raw, raw })
-    entry.raw = raw
+    entry.object = raw
   }
   return differences
 }

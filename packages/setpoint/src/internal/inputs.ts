@@ -3,6 +3,7 @@
  * own step.
  */
 import * as Result from "effect/Result"
+import type * as Tracer from "effect/Tracer"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Owner from "../Owner.ts"
@@ -64,7 +65,8 @@ const changeOf = (change: Informer.Change, kind: AnyKind): Predicate.Change<Any>
 export const add = (
   request: Registration.EngineRequest,
   cause: Cause,
-  lane: WorkQueue.Lane
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
 ): boolean => {
   const { memory } = request
   const { queue } = request.registration
@@ -72,7 +74,7 @@ export const add = (
     memory.spacedUntil = -Infinity
     syncGate(request)
   }
-  return WorkQueue.addUnsafe(queue, request, { lane, reason: cause })
+  return WorkQueue.addUnsafe(queue, request, { lane, reason: cause, trace })
 }
 
 const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>

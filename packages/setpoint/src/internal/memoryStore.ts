@@ -7,14 +7,12 @@
  */
 import * as Result from "effect/Result"
 import type { Key, Raw } from "../Resource.ts"
-import * as Revision from "../Revision.ts"
+import type * as Revision from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import type * as Driver from "../StoreDriver.ts"
 import { Conflict, Expired, Fenced, type Field, Invalid, Lagged, NotFound, type Reason } from "../StoreError.ts"
 import * as StoreRules from "../StoreRules.ts"
-import * as metadata from "./metadata.ts"
-import * as names from "./names.ts"
-import { takeIn } from "./takeIn.ts"
+import * as SortedKeys from "./sortedKeys.ts"
 import * as Timeline from "./timeline.ts"
 
 /** @category models @since 0.1.0 */
@@ -50,10 +48,10 @@ interface Objects {
   address: Driver.KindAddress
   /** By `namespace/name`; the truth. */
   readonly byKey: Map<string, Raw>
-  /** Keys in order, as of the last list. `added` and `removals` say what has changed since. */
-  sorted: ReadonlyArray<string>
-  added: Array<string>
-  removals: number
+  /** The keys of `byKey`, in order. */
+  readonly keys: SortedKeys.SortedKeys
+  /** Keys of the objects that refer to an owner, by its uid: a collector asks for them. */
+  readonly byOwner: Map<string, Set<string>>
   readonly watches: Set<Watch>
 }
 
@@ -103,7 +101,13 @@ const kindOf = (state: State, at: Driver.KindAddress): Objects => {
     known.address = at // that of an import was a guess
     return known
   }
-  const kind: Objects = { address: at, byKey: new Map(), sorted: [], added: [], removals: 0, watches: new Set() }
+  const kind: Objects = {
+    address: at,
+    byKey: new Map(),
+    keys: SortedKeys.make(),
+    byOwner: new Map(),
+    watches: new Set()
+  }
   state.kinds.set(name, kind)
   return kind
 }
@@ -133,17 +137,8 @@ export const get = (
   return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
 }
 
-/** The object without all but its envelope; the same one each time. */
-const metadataOf = (object: Raw): Raw => {
-  const known = stripped.get(object)
-  if (known !== undefined) return known
-  const { apiVersion, kind, metadata } = object
-  const only: Raw = Object.freeze({ apiVersion, kind, metadata })
-  stripped.set(object, only)
-  return only
-}
-
-const stripped = new WeakMap<Raw, Raw>() // a pure function's memo: no store sees another's through it
+/** The object without all but its envelope: small, and made anew, so that nothing is kept of it. */
+const metadataOf = ({ apiVersion, kind, metadata }: Raw): Raw => Object.freeze({ apiVersion, kind, metadata })
 
 /** A snapshot, or a page of one (S8). @category reading @since 0.1.0 */
 export const list = (
@@ -167,7 +162,7 @@ export const list = (
   let lastKey = ""
   for (const key of keysOf(kind, was, options, after)) {
     const object = was !== undefined && was.has(key) ? was.get(key) : kind.byKey.get(key)
-    if (object === undefined || !selects(object, selector.success, options.ownerUid)) continue
+    if (object === undefined || !selects(object, selector.success, options)) continue
     if (items.length === limit) {
       next = JSON.stringify([revision, writeId, lastKey])
       break
@@ -199,62 +194,65 @@ const parsePage = (state: State, text: string): Result.Result<Place, Reason> => 
 const keysOf = (
   kind: Objects,
   was: ReadonlyMap<string, Raw | undefined> | undefined,
-  options: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  options: Pick<Driver.ListOptions, "namespace" | "name" | "ownerUid">,
   after: string
 ): Iterable<string> => {
-  const { name, namespace } = options
+  const { name, namespace, ownerUid } = options
   if (name !== undefined && namespace !== undefined) {
     const key = textOf({ namespace, name })
     return key > after ? [key] : []
   }
-  const keys = withVanished(kind, was)
+  if (ownerUid !== undefined) return keysOfOwner(kind, was, ownerUid, after)
   const prefix = namespace === undefined ? "" : `${namespace}/`
-  return range(keys, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
+  return range(kind, was, prefix > after ? prefix : after, after, prefix, name === undefined ? "" : `/${name}`)
 }
 
-function* range(keys: ReadonlyArray<string>, from: string, after: string, prefix: string, suffix: string) {
-  for (let i = lowerBound(keys, from); i < keys.length && keys[i].startsWith(prefix); i++) {
-    if (keys[i] !== after && keys[i].endsWith(suffix)) yield keys[i]
+/** In order; of whatever namespace and name, which are looked at afterwards: these are few. */
+const keysOfOwner = (
+  kind: Objects,
+  was: ReadonlyMap<string, Raw | undefined> | undefined,
+  ownerUid: string,
+  after: string
+): Iterable<string> => {
+  const keys = new Set(kind.byOwner.get(ownerUid))
+  for (const [key, object] of was ?? []) if (object !== undefined && refersTo(object, ownerUid)) keys.add(key)
+  return [...keys].filter((key) => key > after).toSorted(byBytes)
+}
+
+function* range(
+  kind: Objects,
+  was: ReadonlyMap<string, Raw | undefined> | undefined,
+  from: string,
+  after: string,
+  prefix: string,
+  suffix: string
+) {
+  const keys = SortedKeys.from(kind.keys, from)
+  for (const key of was === undefined ? keys : merged(keys, vanished(kind, was, from))) {
+    if (!key.startsWith(prefix)) return
+    if (key !== after && key.endsWith(suffix)) yield key
   }
 }
 
-const lowerBound = (keys: ReadonlyArray<string>, key: string): number => {
-  let low = 0
-  let high = keys.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (keys[middle] < key) low = middle + 1
-    else high = middle
+/** The keys, from one on, that were there at an earlier revision and are no more. */
+const vanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined>, from: string): ReadonlyArray<string> =>
+  [...was]
+    .filter(([key, object]) => object !== undefined && key >= from && !kind.byKey.has(key))
+    .map(([key]) => key)
+    .toSorted(byBytes)
+
+/** Two sequences in order as one. */
+function* merged(keys: Iterable<string>, others: ReadonlyArray<string>): Generator<string> {
+  let next = 0
+  for (const key of keys) {
+    while (next < others.length && others[next] < key) yield others[next++]
+    yield key
   }
-  return low
+  while (next < others.length) yield others[next++]
 }
 
 /** Names are ASCII, so the order of UTF-16 units is that of UTF-8 bytes (S8). */
 const byBytes = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/** The keys in order. Costs the changes since the last time, and one pass where there were any. */
-const sortedKeys = (kind: Objects): ReadonlyArray<string> => {
-  if (kind.added.length === 0 && kind.removals === 0) return kind.sorted
-  const merged: Array<string> = []
-  const { sorted } = kind
-  const added = kind.added.toSorted(byBytes)
-  for (let i = 0, j = 0; i < sorted.length || j < added.length;) {
-    const key = j >= added.length || (i < sorted.length && sorted[i] <= added[j]) ? sorted[i++] : added[j++]
-    if (kind.byKey.has(key) && merged.at(-1) !== key) merged.push(key)
-  }
-  kind.sorted = merged
-  kind.added = []
-  kind.removals = 0
-  return merged
-}
-
-/** The keys in order, with those that were there at an earlier revision. */
-const withVanished = (kind: Objects, was: ReadonlyMap<string, Raw | undefined> | undefined): ReadonlyArray<string> => {
-  const keys = sortedKeys(kind)
-  if (was === undefined) return keys
-  const vanished = [...was].filter(([key, object]) => object !== undefined && !kind.byKey.has(key)).map(([key]) => key)
-  return vanished.length === 0 ? keys : [...keys, ...vanished].toSorted(byBytes)
-}
 
 /** What the objects of a kind that have changed since were at an earlier revision. */
 const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<string, Raw | undefined> => {
@@ -265,10 +263,20 @@ const valuesAt = (state: State, kind: Objects, revision: number): ReadonlyMap<st
   return values
 }
 
-const selects = (object: Raw, selector: Selector.Selector | undefined, ownerUid: string | undefined): boolean => {
-  if (ownerUid !== undefined && !object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid)) return false
+const selects = (
+  object: Raw,
+  selector: Selector.Selector | undefined,
+  options: Pick<Driver.ListOptions, "namespace" | "name" | "ownerUid">
+): boolean => {
+  const { name, namespace, ownerUid } = options
+  if (ownerUid !== undefined && !refersTo(object, ownerUid)) return false
+  if (namespace !== undefined && namespace !== (object.metadata.namespace ?? "")) return false
+  if (name !== undefined && name !== object.metadata.name) return false
   return selector === undefined || Selector.matches(selector, object.metadata.labels)
 }
+
+const refersTo = (object: Raw, ownerUid: string): boolean =>
+  object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid) ?? false
 
 const parseSelector = (text: string | undefined): Result.Result<Selector.Selector | undefined, Reason> => {
   if (text === undefined || text === "") return Result.succeed(undefined)
@@ -352,21 +360,32 @@ const commit = (
 ): void => {
   if (after === undefined) {
     kind.byKey.delete(key)
-    kind.removals++
+    SortedKeys.remove(kind.keys, key)
   } else {
     kind.byKey.set(key, after)
-    if (before === undefined) noteAdded(kind, key)
+    if (before === undefined) SortedKeys.insert(kind.keys, key)
   }
+  noteOwners(kind, key, before, after)
   const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
   Timeline.remember(state.timeline, change)
   publish(state, change)
   if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
 }
 
-/** Keys that come and go between two lists must not pile up. */
-const noteAdded = (kind: Objects, key: string): void => {
-  kind.added.push(key)
-  if (kind.added.length > 2 * kind.byKey.size + 1024) sortedKeys(kind)
+/** What did not change is the same reference (`takeIn`), so that most writes have nothing to do here. */
+const noteOwners = (kind: Objects, key: string, before: Raw | undefined, after: Raw | undefined): void => {
+  const was = before?.metadata.ownerReferences
+  const is = after?.metadata.ownerReferences
+  if (was === is) return
+  for (const { uid } of was ?? []) {
+    const keys = kind.byOwner.get(uid)
+    if (keys?.delete(key) === true && keys.size === 0) kind.byOwner.delete(uid)
+  }
+  for (const { uid } of is ?? []) {
+    const keys = kind.byOwner.get(uid)
+    if (keys === undefined) kind.byOwner.set(uid, new Set([key]))
+    else keys.add(key)
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -440,8 +459,7 @@ export const bookmark = (state: State): void => {
     cursor: StoreRules.cursor(String(revision), writeId)
   }
   for (const watch of state.watches) {
-    if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
-    if (watch.buffer.length < watch.bufferSize) push(watch, mark)
+    if (hasRoom(watch)) push(watch, mark)
   }
 }
 
@@ -453,7 +471,7 @@ const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArra
   const objects: Array<Raw> = []
   for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
     const object = self.kind.byKey.get(key)
-    if (object !== undefined && selects(object, self.selector, undefined)) objects.push(object)
+    if (object !== undefined && selects(object, self.selector, { namespace })) objects.push(object)
   }
   const slices = function*() {
     for (let i = 0; i < objects.length; i += sliceSize) {
@@ -499,7 +517,7 @@ const publish = (state: State, change: Change): void => {
     const whole = watch.namespace === undefined && watch.selector === undefined && !watch.metadataOnly
     const event = whole ? shared ??= eventFor(watch, change) : eventFor(watch, change)
     if (event === undefined) continue
-    if (watch.buffer.length < watch.bufferSize) push(watch, event)
+    if (hasRoom(watch)) push(watch, event)
     else end(state, watch, new Lagged({ bufferSize: watch.bufferSize }))
   }
 }
@@ -521,6 +539,12 @@ const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined =
 const concerns = (watch: Watch, object: Raw): boolean =>
   (watch.namespace === undefined || watch.namespace === object.metadata.namespace) &&
   (watch.selector === undefined || Selector.matches(watch.selector, object.metadata.labels))
+
+/** Whether one more event fits. It says all that an unread bookmark before it says, which therefore goes. */
+const hasRoom = (watch: Watch): boolean => {
+  if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
+  return watch.buffer.length < watch.bufferSize
+}
 
 const push = (watch: Watch, event: Driver.WatchEvent): void => {
   watch.buffer.push(event)
@@ -548,7 +572,9 @@ const wake = (watch: Watch): void => {
 export const exported = (state: State): ReadonlyArray<Raw> =>
   [...state.kinds.keys()].toSorted(byBytes).flatMap((name) => {
     const kind = state.kinds.get(name)
-    return kind === undefined ? [] : sortedKeys(kind).flatMap((key) => kind.byKey.get(key) ?? [])
+    return kind === undefined
+      ? []
+      : [...kind.byKey.keys()].toSorted(byBytes).flatMap((key) => kind.byKey.get(key) ?? [])
   })
 
 /**
@@ -567,76 +593,18 @@ export const imported = (
   if (kinds(state).length > 0) {
     return Result.fail(new Conflict({ why: "the store has objects; import into an empty one" }))
   }
-  const taken: Array<Imported> = []
-  const seen = new Set<string>()
-  for (const [i, object] of objects.entries()) {
-    const next = importedObject(object, i, state.options.freeze)
-    if (Result.isFailure(next)) return Result.fail(next.failure)
-    const id = `${next.success.object.kind}.${next.success.at.group} ${next.success.key}`
-    if (seen.has(id)) return invalid({ path: `[${i}]`, why: `${id} is there twice` })
-    seen.add(id)
-    taken.push(next.success)
-  }
-  taken.sort((a, b) => byRevision(a.object, b.object))
-  const highest = taken.reduce(
-    (highest, { object }) => Math.max(highest, revisionNumber(object)),
-    state.timeline.latest.revision
-  )
-  for (const watch of state.watches) end(state, watch, new Expired({ why: "another timeline was imported" }))
+  const read = StoreRules.importAll(objects, state.options)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const highest = Math.max(read.success.highest, state.timeline.latest.revision)
+  const imported = new Expired({ why: "another timeline was imported", otherTimeline: true })
+  for (const watch of state.watches) end(state, watch, imported)
   state.kinds.clear()
   state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
-  for (const { at, key, object } of taken) {
+  for (const { at, key, object } of read.success.objects) {
     const resourceVersion = String(state.timeline.latest.revision + 1)
     const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion } }
     if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
-    commit(state, kindOf(state, at), key, undefined, next, undefined, given.writeId())
+    commit(state, kindOf(state, at), textOf(key), undefined, next, undefined, given.writeId())
   }
   return Result.succeed(undefined)
-}
-
-type Imported = { readonly at: Driver.KindAddress; readonly key: string; readonly object: Raw }
-
-/** Addresses are guessed from the object: the first call that names the kind says how it is. */
-const importedObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Reason> => {
-  const taken = takeIn(input, undefined, { freeze })
-  if (Result.isFailure(taken)) {
-    return invalid({
-      path: `[${index}]${taken.failure.path === "" ? "" : `.${taken.failure.path}`}`,
-      why: taken.failure.why
-    })
-  }
-  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
-  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
-  if (
-    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
-    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
-  ) {
-    return invalid({
-      path: `[${index}]`,
-      why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion"
-    })
-  }
-  const slash = object.apiVersion.indexOf("/")
-  const at: Driver.KindAddress = {
-    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
-    version: object.apiVersion.slice(slash + 1),
-    kind: object.kind,
-    plural: names.pluralOf(object.kind),
-    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
-  }
-  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
-  const flaws = [...StoreRules.checkKey(at, key), ...metadata.check(meta)]
-  if (flaws.length > 0) return invalid(...flaws.map(({ path, why }) => ({ path: `[${index}].${path}`, why })))
-  return Result.succeed({ at, key: textOf(key), object: object as Raw })
-}
-
-const byRevision = (a: Raw, b: Raw): number => {
-  const order = Revision.compare(a.metadata.resourceVersion, b.metadata.resourceVersion)
-  return order === "before" ? -1 : order === "after" ? 1 : 0
-}
-
-/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
-const revisionNumber = (object: Raw): number => {
-  const revision = Number(object.metadata.resourceVersion)
-  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
 }

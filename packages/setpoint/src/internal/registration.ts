@@ -21,7 +21,7 @@ import type * as Store from "../Store.ts"
 import type * as WorkQueue from "../WorkQueue.ts"
 import type * as Breaker from "./breaker.ts"
 import type * as Feeds from "./feeds.ts"
-import * as KeyMemory from "./keyMemory.ts"
+import type * as KeyMemory from "./keyMemory.ts"
 import type { Ordered } from "./passEnd.ts"
 
 export type Queue = WorkQueue.WorkQueue<EngineRequest, Cause, unknown>
@@ -42,6 +42,8 @@ export class EngineRequest implements Request {
   readonly registration: Registration
   readonly namespace: string
   readonly name: string
+  /** The cache's entry of its object, where the cache of its kind holds one: nothing is looked up by key. */
+  object: Informer.Entry | undefined = undefined
   /** The queue's entry, so that the queue looks nothing up. */
   entry: WorkQueue.Entry<EngineRequest, Cause, unknown> | undefined = undefined
   memory: KeyMemory.KeyMemory<Feed> | undefined = undefined
@@ -236,6 +238,7 @@ export const requestOf = (registration: Registration, own: OwnFeed, entry: Infor
     registration.strays.delete(strayKey(entry.namespace, entry.name))
   }
   const request = stray ?? new EngineRequest(registration, entry.namespace, entry.name, false)
+  request.object = entry
   own.requests.set(entry, request)
   return request
 }
@@ -252,6 +255,7 @@ export const becomeStray = (registration: Registration, request: EngineRequest):
   if (request.isPaused) notePaused(request, false)
   if (request.isStray) return
   request.isStray = true
+  request.object = undefined
   registration.strays.set(strayKey(request.namespace, request.name), request)
 }
 
@@ -269,10 +273,7 @@ export const intern = (registration: Registration, namespace: string, name: stri
 }
 
 /** The object of a request as the cache of its kind holds it. */
-export const cached = (request: EngineRequest): Raw | undefined => {
-  const { own } = request.registration
-  return own && Informer.get(own.feed.informer, request)
-}
+export const cached = (request: EngineRequest): Raw | undefined => request.object?.raw
 
 /** A stray that no queue took: nobody will forget it otherwise. */
 export const forgetIfIdle = (request: EngineRequest): void => {

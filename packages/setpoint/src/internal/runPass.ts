@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
 import type { Outcome } from "../Outcome.ts"
 import * as Pass from "../Pass.ts"
 import { keyText } from "../Resource.ts"
@@ -16,7 +17,8 @@ import { EnginePass, type Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import * as PassEnd from "./passEnd.ts"
-import * as Registration from "./registration.ts"
+import type * as Registration from "./registration.ts"
+import * as Spans from "./spans.ts"
 
 /** Hears when passes start and end: for tests and simulators. Nothing is paid without one. */
 export interface Observer {
@@ -53,12 +55,21 @@ export const begin = (
   registration.running.add(request)
   const scope = Scope.makeUnsafe()
   const context = Context.add(Context.add(behaviour.context, Pass.Current, pass), Scope.Scope, scope)
+<<<<<<< HEAD
+  // With a deadline another fiber than the worker's runs it.
+  const work = Effect.withFiber((current) => {
+    current.setContext(pass.span === undefined ? context : Context.add(context, Tracer.ParentSpan, pass.span))
+    return behaviour.reconcile(request)
+  })
+  return { pass, selfCaused, running, scope, work: decorate(host, behaviour, pass, ticket, work) }
+=======
   const reconcile = Effect.suspend(() => behaviour.reconcile(request))
   const work = Effect.suspend(() => {
     fiber.setContext(context) // before anything forks: a deadline runs the pass in a fiber of its own
     return decorate(behaviour, pass, ticket, reconcile)
   })
   return { pass, selfCaused, running, scope, work }
+>>>>>>> ctests
 }
 
 /** A key that runs too often is held after this pass, for as long as its breaker says. */
@@ -71,6 +82,7 @@ const slow = (request: Registration.EngineRequest, now: number): void => {
 
 /** Adds what costs something, where it was asked for: the deadline (E9), and a span where a tracer listens. */
 const decorate = (
+  host: Host,
   behaviour: Registration.Behaviour,
   pass: EnginePass,
   ticket: Registration.Ticket,
@@ -82,10 +94,14 @@ const decorate = (
   })
   if (!behaviour.traced) return inTime
   const { request } = pass
-  return Effect.withSpan(inTime, `reconcile ${request.kind}`, {
+  const known = Effect.flatMap(Effect.currentSpan, (span) => {
+    pass.span = span
+    return inTime
+  })
+  return Effect.withSpan(known, `reconcile ${request.kind}`, {
     root: true,
     kind: "consumer",
-    links: ticket.trace === undefined ? [] : [{ span: ticket.trace, attributes: {} }],
+    links: linksOf(host, request, ticket),
     attributes: {
       "setpoint.registration": request.registration.name,
       "setpoint.store": request.store,
@@ -96,6 +112,20 @@ const decorate = (
       "setpoint.failures": ticket.failures
     }
   })
+}
+
+/** Who added the key first, and the passes whose writes its events are of: judged now, since an event may come first. */
+const linksOf = (
+  host: Host,
+  request: Registration.EngineRequest,
+  ticket: Registration.Ticket
+): ReadonlyArray<Tracer.SpanLink> => {
+  const spans = ticket.trace === undefined ? [] : [ticket.trace]
+  for (const cause of ticket.reasons) {
+    const span = cause._tag === "Event" ? Spans.of(host.spans, request.store, cause.revision) : undefined
+    if (span !== undefined && !spans.includes(span)) spans.push(span)
+  }
+  return spans.map((span) => ({ span, attributes: {} }))
 }
 
 /** Ends the pass: queue, counters, memory. Gives what is to be told of it. */

@@ -22,8 +22,6 @@ export interface Timeline<Change extends Made> {
   readonly length: number
   /** A ring: the change of revision r stands at `(r - birth - 1) % length`. */
   readonly changes: Array<Change>
-  /** Write ids of the changes in the ring. */
-  readonly applied: Set<string>
 }
 
 export const begin = <Change extends Made>(
@@ -32,7 +30,7 @@ export const begin = <Change extends Made>(
   length: number
 ): Timeline<Change> => {
   const birth = { revision, writeId: birthId }
-  return { birth, latest: birth, floor: birth, length, changes: [], applied: new Set() }
+  return { birth, latest: birth, floor: birth, length, changes: [] }
 }
 
 const slotOf = <Change extends Made>(self: Timeline<Change>, revision: number): number =>
@@ -47,12 +45,8 @@ export const remember = <Change extends Made>(self: Timeline<Change>, change: Ch
   }
   const slot = slotOf(self, change.revision)
   const oldest = self.changes[slot] as Change | undefined // absent until the ring is full
-  if (oldest !== undefined) {
-    self.floor = { revision: oldest.revision, writeId: oldest.writeId }
-    self.applied.delete(oldest.writeId)
-  }
+  if (oldest !== undefined) self.floor = { revision: oldest.revision, writeId: oldest.writeId }
   self.changes[slot] = change
-  self.applied.add(change.writeId)
 }
 
 /** The changes after a revision that is retained. */
@@ -67,8 +61,9 @@ export const retained = <Change extends Made>(
   writeId: string
 ): Result.Result<void, Expired> => {
   const expired = (why: string) => Result.fail(new Expired({ why }))
+  const other = (why: string) => Result.fail(new Expired({ why, otherTimeline: true }))
   if (!(revision >= self.birth.revision && revision <= self.latest.revision)) {
-    return expired(`revision ${revision} is not of this store's timeline`)
+    return other(`revision ${revision} is not of this store's timeline`)
   }
   if (revision < self.floor.revision) {
     return expired(`revision ${revision} is no longer retained; the oldest is ${self.floor.revision}`)
@@ -76,15 +71,15 @@ export const retained = <Change extends Made>(
   const known = revision === self.floor.revision ? self.floor : self.changes[slotOf(self, revision)]
   return known.writeId === writeId
     ? Result.succeed(undefined)
-    : expired(`revision ${revision} was another change: the store was restored or made anew`)
+    : other(`revision ${revision} was another change: the store was restored or made anew`)
 }
 
-/** Whether a write was applied, as far as the history reaches. */
+/** Whether a write was applied, as far as the history reaches. Looks it through: it is asked after lost replies only. */
 export const outcome = <Change extends Made>(
   self: Timeline<Change>,
   writeId: string
 ): "applied" | "notApplied" | "forgotten" => {
-  if (self.applied.has(writeId)) return "applied"
+  if (self.changes.some((change) => change.writeId === writeId)) return "applied"
   const isWhole = self.floor === self.birth && self.birth.revision === 0
   return isWhole ? "notApplied" : "forgotten"
 }

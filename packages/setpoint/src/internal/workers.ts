@@ -95,7 +95,7 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const taken = WorkQueue.takeAnyUnsafe(pool.group)
     if (taken === undefined) {
       pool.idle.add(fiber)
-      const waited = yield* Effect.exit(restore(WorkQueue.waitAny(pool.group)))
+      const waited = yield* Effect.exit(WorkQueue.waitAny(pool.group))
       pool.idle.delete(fiber)
       if (waited._tag === "Failure") return // interrupted, or the group is closed
       continue

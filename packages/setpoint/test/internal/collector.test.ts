@@ -47,11 +47,40 @@ describe("collector", () => {
 
   it("what a new list of a kind lacks has vanished", () => {
     const state = Rules.make(settings)
-    Rules.observed(state, things, object("owner"))
-    Rules.observed(state, things, object("kept"))
     Rules.observed(state, things, object("d", { ownerReferences: [referenceTo("owner")] }))
-    assert.deepStrictEqual(Rules.relisted(state, things, new Set(["kept", "d"])), ["d"])
-    assert.deepStrictEqual([...state.nodes.keys()], ["kept", "d"])
+    Rules.observed(state, things, object("owner"))
+    assert.deepStrictEqual(Rules.relisted(state, things, new Set(["d"])), ["d"])
+    assert.deepStrictEqual([...state.nodes.keys()], ["d"])
+  })
+
+  it("of objects without owners and dependents nothing is kept, and nothing is due when they change", () => {
+    const state = Rules.make(settings)
+    assert.deepStrictEqual(Rules.observed(state, things, object("plain")), [])
+    const owned = object("d", { ownerReferences: [referenceTo("owner")] })
+    assert.deepStrictEqual(Rules.observed(state, things, owned), ["d"])
+    const labelled = object("d", { ...owned.metadata, ownerReferences: [referenceTo("owner")], labels: { a: "b" } })
+    assert.deepStrictEqual(Rules.observed(state, things, labelled), [])
+    assert.deepStrictEqual([...state.nodes.keys()], ["d"])
+  })
+
+  it("a read that may have missed that its owner went is not believed", () => {
+    const owner = object("owner")
+    const afterwards: ReadonlyArray<(state: Rules.State) => void> = [
+      (state) => Rules.vanished(state, "owner"),
+      (state) => Rules.relisted(state, things, new Set()),
+      (state) => Array.from({ length: 1_001 }, (_, i) => Rules.vanished(state, `other-${i}`))
+    ]
+    for (const happens of afterwards) {
+      const state = Rules.make(settings)
+      const before = Rules.moment(state)
+      happens(state)
+      assert.isFalse(Rules.learned(state, things, owner, before))
+      assert.strictEqual(state.nodes.size, 0)
+    }
+    const state = Rules.make(settings)
+    const before = Rules.moment(state)
+    Rules.vanished(state, "another")
+    assert.isTrue(Rules.learned(state, things, owner, before))
   })
 
   it("an empty graph keeps nothing", () => {
@@ -63,8 +92,8 @@ describe("collector", () => {
       Rules.observed(state, events, event("e", 0))
     }
     for (const uid of ["owner", "d", "e", "never"]) Rules.vanished(state, uid)
-    const sizes = [state.nodes, state.dependents, state.kinds, state.events].map((map) => map.size)
-    assert.deepStrictEqual(sizes, [0, 0, 0, 0])
+    const sizes = [state.nodes, state.dependents, state.seen, state.kinds, state.events].map((map) => map.size)
+    assert.deepStrictEqual(sizes, [0, 0, 0, 0, 0])
   })
 
   it("an Event is over its hour after it last happened, not after it first did", () => {
@@ -93,6 +122,7 @@ describe("collector", () => {
 type Op =
   | { readonly _tag: "create"; readonly uid: string; readonly owners: ReadonlyArray<string>; readonly held: boolean }
   | { readonly _tag: "delete"; readonly uid: string; readonly propagation: Propagation }
+  | { readonly _tag: "own"; readonly uid: string; readonly owner: string }
   | { readonly _tag: "release"; readonly uid: string }
   | { readonly _tag: "settle" }
 
@@ -177,9 +207,13 @@ const carryOut = (world: World, object: Raw, step: Rules.Step): void => {
   switch (step._tag) {
     case "Confirm": {
       for (const owner of step.owners) {
-        if (world.objects.has(owner.uid)) fail(`the graph lags although the watch is never late: ${owner.uid}`)
-        Rules.confirmedAbsent(world.state, "default", owner.uid)
-        Rules.confirmedAbsent(world.state, "two", owner.uid)
+        const found = world.objects.get(owner.uid)
+        const isInReach = found?.metadata.namespace === object.metadata.namespace
+        if (found === undefined || !isInReach) {
+          Rules.confirmedAbsent(world.state, object.metadata.namespace ?? "", owner.uid)
+        } else if (!Rules.learned(world.state, things, found, Rules.moment(world.state))) {
+          fail(`a read that missed nothing is not believed: ${owner.uid}`)
+        }
       }
       world.due.add(uid)
       return
@@ -269,17 +303,17 @@ const randomOps = (seed: number): ReadonlyArray<Op> => {
   }
   const propagations = ["background", "foreground", "orphan"] as const
   let lives = 0
-  const life = () => `u${below(lives + 2)}`
+  const life = () => lives === 0 || below(8) === 0 ? "never" : `u${below(lives)}`
   return Array.from({ length: 4 + below(20) }, (): Op => {
-    switch (below(8)) {
+    switch (below(9)) {
       case 0:
       case 1:
       case 2:
       case 3:
         return {
           _tag: "create",
-          uid: `u${lives++}`,
           owners: Array.from({ length: below(3) }, life),
+          uid: `u${lives++}`,
           held: below(4) === 0
         }
       case 4:
@@ -287,6 +321,8 @@ const randomOps = (seed: number): ReadonlyArray<Op> => {
         return { _tag: "delete", uid: life(), propagation: propagations[below(3)] ?? "background" }
       case 6:
         return { _tag: "release", uid: life() }
+      case 7:
+        return { _tag: "own", uid: life(), owner: life() }
       default:
         return { _tag: "settle" }
     }

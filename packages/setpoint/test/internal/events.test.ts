@@ -53,7 +53,7 @@ describe("events", () => {
     assert.strictEqual(taken(state)[0]?.occurrence.message, "attempt 16")
   })
 
-  it("an object gets 25 writes at once, then one each five minutes; repetitions beyond are counted, new ones dropped", () => {
+  it("an object gets 25 writes at once, then one each five minutes; beyond, repetitions are counted", () => {
     const state = Rules.make(Rules.defaults)
     for (let i = 0; i < 40; i++) {
       Rules.record(state, occurrence(), i)

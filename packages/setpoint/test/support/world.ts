@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import * as Scheduler from "effect/Scheduler"
+import type * as Scheduler from "effect/Scheduler"
 import * as Stream from "effect/Stream"
 import { Pass, type StoreDriver } from "setpoint"
 

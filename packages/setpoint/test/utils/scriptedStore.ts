@@ -33,6 +33,15 @@ export type Call =
   | `watch ${string}`
 
 export class ScriptedStore {
+  /** Whether the pages of a list are one snapshot. */
+  readonly snapshotPages: boolean
+  readonly driver: StoreDriver.Service
+
+  constructor(options?: { readonly snapshotPages: boolean }) {
+    this.snapshotPages = options?.snapshotPages ?? true
+    this.driver = this.makeDriver()
+  }
+
   readonly calls: Array<Call> = []
   readonly objects = new Map<string, Raw>()
   history: Array<StoreDriver.WatchEvent> = []
@@ -49,7 +58,8 @@ export class ScriptedStore {
   streams = true
   /** How many watches are open now. */
   open = 0
-  private watchers = new Set<Queue.Queue<Frame, StoreError | Cause.Done>>()
+  private readonly pages: Array<StoreDriver.Page> = []
+  private readonly watchers = new Set<Queue.Queue<Frame, StoreError | Cause.Done>>()
 
   cursor(revision: number): string {
     return `${revision}@${this.timeline}`
@@ -138,23 +148,32 @@ export class ScriptedStore {
     return Array.from(this.objects.keys()).toSorted().flatMap((id) => this.objects.get(id) ?? [])
   }
 
+  /** What is left of a list: as it was at its first page, or as it is now. */
+  private restOf(page: string): StoreDriver.Page {
+    const rest = this.pages[Number(page)]
+    const first = rest?.items[0]
+    if (rest === undefined || first === undefined) throw new Error(`no page ${page}`)
+    if (this.snapshotPages) return rest
+    const revision = String(this.revision)
+    const items = this.sorted().filter(({ metadata }) => metadata.name >= first.metadata.name)
+    return { items, revision, cursor: this.cursor(this.revision) }
+  }
+
   private list(options: StoreDriver.ListOptions): Effect.Effect<StoreDriver.Page, StoreError> {
     return Effect.suspend(() => {
       this.calls.push(options.page === undefined ? "list" : "list next")
       const failure = this.listFailures.shift()
       if (failure !== undefined) return Effect.fail(error("list", failure))
       const revision = Math.max(0, this.revision - (this.listsBelow.shift() ?? 0))
-      const all = this.sorted().filter((object) =>
-        options.namespace === undefined || object.metadata.namespace === options.namespace
-      )
-      const start = options.page === undefined ? 0 : Number(options.page)
-      const end = Math.min(all.length, start + (options.limit ?? all.length))
-      return Effect.succeed({
-        items: all.slice(start, end),
-        revision: String(revision),
-        cursor: this.cursor(revision),
-        ...(end < all.length ? { next: String(end) } : {})
-      })
+      const rest = options.page === undefined
+        ? { items: this.sorted(), revision: String(revision), cursor: this.cursor(revision) }
+        : this.restOf(options.page)
+      const items = rest.items.slice(0, options.limit)
+      const next = rest.items.slice(items.length)
+      if (next.length === 0) return Effect.succeed({ ...rest, items })
+      const page = String(this.pages.length)
+      this.pages.push({ ...rest, items: next })
+      return Effect.succeed({ ...rest, items, next: page })
     })
   }
 
@@ -192,26 +211,28 @@ export class ScriptedStore {
     }))
   }
 
-  readonly driver: StoreDriver.Service = {
-    capabilities: {
-      collector: false,
-      apply: false,
-      order: "store",
-      comparableRevisions: true,
-      snapshotPages: true,
-      fence: "none",
-      generation: "some",
-      writeIds: true
-    },
-    kinds: Effect.succeed([address]),
-    get: (_at, key) => Effect.suspend(() => this.find(key)),
-    list: (_at, options) => this.list(options),
-    write: () => Effect.die("the script writes"),
-    outcome: () => Effect.succeed("forgotten"),
-    watch: (_at, options) => this.watch(options),
-    fence: () => Effect.void,
-    export: Stream.empty,
-    import: () => Effect.void
+  private makeDriver(): StoreDriver.Service {
+    return {
+      capabilities: {
+        collector: false,
+        apply: false,
+        order: "store",
+        comparableRevisions: true,
+        snapshotPages: this.snapshotPages,
+        fence: "none",
+        generation: "some",
+        writeIds: true
+      },
+      kinds: Effect.succeed([address]),
+      get: (_at, key) => Effect.suspend(() => this.find(key)),
+      list: (_at, options) => this.list(options),
+      write: () => Effect.die("the script writes"),
+      outcome: () => Effect.succeed("forgotten"),
+      watch: (_at, options) => this.watch(options),
+      fence: () => Effect.void,
+      export: Stream.empty,
+      import: () => Effect.void
+    }
   }
 
   private find(key: Key): Effect.Effect<Raw, StoreError> {

@@ -443,6 +443,28 @@ const lists = (test: Test): void => {
     })
   )
   test(
+    "[S8] a list by owner follows its references as they come and go, in pages of one revision too",
+    Effect.gen(function*() {
+      const driver = yield* StoreDriver.StoreDriver
+      const owner = (uid: string) => ({ apiVersion: "example.dev/v1", kind: "Website", name: "x", uid })
+      const owned = (...uids: ReadonlyArray<string>) => ({ ownerReferences: uids.map(owner) })
+      const of = (ownerUid: string) => Effect.map(kit.list({ ownerUid }), ({ items }) => kit.names(items))
+      const a = yield* kit.create("a", owned("one"))
+      yield* kit.create("b", owned("one", "two"))
+      yield* kit.create("c", owned("one"))
+      yield* kit.create("d")
+      const first = yield* kit.list({ ownerUid: "one", limit: 1 })
+      yield* kit.update(a, kit.withMetadata(a, owned("two")))
+      yield* kit.patch(kit.keyOf("b"), "merge", { metadata: { ownerReferences: null } })
+      yield* kit.remove(kit.keyOf("c"))
+      yield* kit.create("c", owned("two"))
+      assert.deepStrictEqual([yield* of("one"), yield* of("two")], [[], ["a", "c"]])
+      if (!driver.capabilities.snapshotPages) return
+      const second = yield* kit.list({ ownerUid: "one", limit: 5, page: first.next })
+      assert.deepStrictEqual([kit.names(first.items), kit.names(second.items)], [["a"], ["b", "c"]])
+    })
+  )
+  test(
     "[S8] all pages of a list show one revision, whatever is written between them",
     Effect.gen(function*() {
       const driver = yield* StoreDriver.StoreDriver
