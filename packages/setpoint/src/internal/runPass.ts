@@ -55,21 +55,12 @@ export const begin = (
   registration.running.add(request)
   const scope = Scope.makeUnsafe()
   const context = Context.add(Context.add(behaviour.context, Pass.Current, pass), Scope.Scope, scope)
-<<<<<<< HEAD
-  // With a deadline another fiber than the worker's runs it.
-  const work = Effect.withFiber((current) => {
-    current.setContext(pass.span === undefined ? context : Context.add(context, Tracer.ParentSpan, pass.span))
-    return behaviour.reconcile(request)
-  })
-  return { pass, selfCaused, running, scope, work: decorate(host, behaviour, pass, ticket, work) }
-=======
   const reconcile = Effect.suspend(() => behaviour.reconcile(request))
   const work = Effect.suspend(() => {
     fiber.setContext(context) // before anything forks: a deadline runs the pass in a fiber of its own
-    return decorate(behaviour, pass, ticket, reconcile)
+    return decorate(host, behaviour, pass, ticket, reconcile)
   })
   return { pass, selfCaused, running, scope, work }
->>>>>>> ctests
 }
 
 /** A key that runs too often is held after this pass, for as long as its breaker says. */
