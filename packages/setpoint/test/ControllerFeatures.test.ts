@@ -433,6 +433,17 @@ describe("sources", () => {
       assert.strictEqual(yield* Queue.size(hooks), 1)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[C069] a source that takes long to begin holds nobody up, and is heard once it has begun", () =>
+    Effect.gen(function*() {
+      const slow = Stream.unwrap(Effect.as(Effect.sleep("1 minute"), Stream.make({ name: "late" })))
+      const log = script()
+      const registration = yield* register(log, { sources: [Reconciler.fromStream("slow", slow)] })
+      yield* registration.synced
+      yield* create("blog")
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(log.passes, ["blog@0", "late@60000"])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[C074] [C113] a source that fails or ends is begun anew with a growing pause, and health says why", () =>
     Effect.gen(function*() {
       let begun = 0
