@@ -54,7 +54,7 @@ describe("E4: no pass before the caches are synced", () => {
   it.effect("[E4] an optional input is not waited for", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
-      faults.refuse = (_, kind) => kind === "Palette" || kind === "Server" ? forbidden : undefined
+      faults.refuse = (operation, kind) => operation !== "write" && kind !== "Website" ? forbidden : undefined
       yield* create("a")
       const log = script()
       yield* register(log, {
@@ -63,6 +63,11 @@ describe("E4: no pass before the caches are synced", () => {
       })
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(names(log.passes), ["a"])
+      const owner = { ...ownerOf("b"), controller: true }
+      yield* Store.create(Server, { metadata: { name: "s", ownerReferences: [owner] }, spec: { port: 1 } })
+      faults.refuse = () => undefined
+      yield* TestClock.adjust("1 minute") // heard of when it can be
+      assert.deepStrictEqual(names(log.passes), ["a", "b"])
     }).pipe(Effect.provide(engine())))
 
   it.effect(
@@ -552,6 +557,8 @@ describe("E8: closing", () => {
 // ---------------------------------------------------------------------------------------------------------------------
 // helpers
 // ---------------------------------------------------------------------------------------------------------------------
+
+const ownerOf = (name: string) => ({ apiVersion: "example.dev/v1", kind: "Website", name, uid: "u" })
 
 /** The engine with the drain that it has by default. */
 const draining = engine({ controller: { drain: undefined } })
