@@ -52,13 +52,14 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
-import type * as EventRecorder from "./EventRecorder.ts"
+import * as Dynamic from "./internal/dynamic.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -292,22 +293,30 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
+  const companions: Engine.Engine["companions"] = new Map()
+  const spawn = yield* Scope.provide(FiberSet.makeRuntime<never, void, never>(), scope)
+  const dynamic = Dynamic.make({
+    spawn: (work) => void spawn(work),
+    hold: (source) => Engine.holdSource(engine, source),
+    now,
+    add: (request, cause, lane) => void Inputs.add(request, cause, lane)
+  })
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
-    host: { feeds, spans: Spans.make(), now },
+    host: { feeds, dynamic, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
     },
     context,
-    report: Telemetry.report((registration) => recorders.get(registration.store)),
+    report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),
     wanted: workers
   })
   const engine: Engine.Engine = {
     pool,
     feeds,
     watches,
+    dynamic,
     registrations: new Map(),
     closing: new Map(),
     registering: yield* Semaphore.make(1),
@@ -316,8 +325,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     metrics: options.metrics ?? true,
     now,
     scope,
-    recorders,
-    companions: { events: options.events ?? true, collector: options.collector ?? true },
+    companions,
+    wanted: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
