@@ -69,7 +69,7 @@ import * as Spans from "./internal/spans.ts"
 import * as Supervised from "./internal/supervised.ts"
 import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
-import type { Cause, Pass } from "./Pass.ts"
+import { type Cause, Current, type Pass } from "./Pass.ts"
 import type { Reconciler } from "./Reconciler.ts"
 import type { Request, Target } from "./Request.ts"
 import { Store } from "./Store.ts"
@@ -465,7 +465,7 @@ const runInBackground = <E, R>(
   work: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function*() {
-    const supervised = Supervised.forEver(work, {
+    const supervised = Supervised.forEver(Effect.provideService(work, Current, undefined), {
       onFailure: (cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause),
       onWell: () => {}
     })

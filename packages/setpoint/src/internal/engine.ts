@@ -22,7 +22,7 @@ import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Metrics from "../Metrics.ts"
-import type * as Pass from "../Pass.ts"
+import * as Pass from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
 import type { Raw } from "../Resource.ts"
@@ -337,7 +337,7 @@ export const register = Effect.fnUntraced(function*<R>(
   reconciler: Reconciler<R>,
   options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
 ) {
-  const context = yield* Effect.context<R>()
+  const context = Context.add(yield* Effect.context<R>(), Pass.Current, undefined) // it may be made inside a pass
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
   return yield* whenFree(
