@@ -3,6 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as NameMap from "setpoint/internal/nameMap"
 import type * as Resource from "setpoint/Resource"
 import * as Selector from "setpoint/Selector"
 import * as WatchCoordinator from "setpoint/WatchCoordinator"
@@ -15,8 +16,21 @@ const Value = Schema.Literals(["1", "2", "3"])
 const Target = Schema.Union([
   Schema.TaggedStruct("Name", { namespace: Namespace, name: Name }),
   Schema.TaggedStruct("Selector", {
-    namespace: Schema.UndefinedOr(Namespace),
-    text: Schema.Literals(["", "k=1", "k=2", "k in (1,2)", "k", "!k", "k!=1", "l=1,k=1", "l=1,!k", "l,k>1", "k=1,!k"])
+    namespace: Schema.UndefinedOr(Schema.Literals(["a", "a", "b"])),
+    text: Schema.Literals([
+      "",
+      "k=1",
+      "k=2",
+      "k in (1,2)",
+      "k",
+      "!k",
+      "k!=1",
+      "l=1,k=1",
+      "l=1,!k",
+      "k>1",
+      "k=1,!k",
+      "k=1,l!=2"
+    ])
   }),
   Schema.TaggedStruct("Owner", { uid: Value }),
   Schema.TaggedStruct("Index", { index: Schema.Literals(["one", "two"]), value: Value })
@@ -129,7 +143,7 @@ class Both {
       secrets: WatchCoordinator.makeBoard(this.coordinator, "secrets", { indexes })
     }
     if (!manySelectors) return
-    for (const namespace of ["a", "b", "", undefined]) {
+    for (const namespace of ["a", "b", undefined]) {
       for (let i = 0; i < 12; i++) this.watch("white/1", "pods", select(`k=1,other=${i}`, namespace))
     }
   }
@@ -215,6 +229,12 @@ class Both {
       const counts = Object.fromEntries(tags.map((tag) => [tag, on.filter(({ target }) => target._tag === tag).length]))
       assert.deepStrictEqual({ ...WatchCoordinator.counts(board) }, counts)
       assert.strictEqual(WatchCoordinator.isUsed(board), on.length > 0)
+      for (const { many } of board.state.selectors.values()) {
+        if (many === undefined) continue
+        const postings = [many.byKey, many.byAbsence, ...many.byValue.values()].flatMap((_) => [...NameMap.values(_)])
+        assert.isTrue(postings.every((posting) => !(posting instanceof Set) || posting.size > 0), "an empty posting")
+        assert.isTrue([...many.byValue.values()].every((values) => values.size > 0), "a label without values")
+      }
     }
     const groups = new Map<string | undefined, number>()
     for (const instance of new Set(this.asked.map(({ instance }) => instance))) {
@@ -229,9 +249,9 @@ class Both {
     assert.deepStrictEqual(new Map(WatchCoordinator.instances(this.coordinator)), groups)
   }
 
-  /** All are removed: nothing is left. */
+  /** All are removed, those that make the selectors many as the last: nothing is left. */
   end(): void {
-    for (const { instance } of this.asked) WatchCoordinator.remove(this.coordinator, instance)
+    for (const { instance } of this.asked.toReversed()) WatchCoordinator.remove(this.coordinator, instance)
     assert.strictEqual(this.coordinator.state.groups.size, 0)
     for (const { state: { indexes, names, owners, selectors } } of Object.values(this.boards)) {
       const sizes = [names.size, selectors.size, owners.size, ...Array.from(indexes.values(), (_) => _.postings.size)]
