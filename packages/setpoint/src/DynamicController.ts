@@ -14,7 +14,7 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -23,7 +23,7 @@ import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Controllers from "./Controller.ts"
 import type { Reconciler } from "./Reconciler.ts"
-import { Store } from "./Store.ts"
+import { type Store } from "./Store.ts"
 
 /**
  * @category models
