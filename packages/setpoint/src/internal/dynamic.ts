@@ -203,7 +203,7 @@ const stateOf = (raw: Raw | undefined): string | undefined =>
 const stateOfAll = (raws: ReadonlyArray<Raw>): string =>
   raws.map((raw) => `${raw.metadata.namespace ?? ""}/${raw.metadata.name} ${stateOf(raw)}`).toSorted().join("\n")
 
-/** The store answered a read of this pass: kept at every source of the kind that has not synced. */
+/** A read of this pass was answered: kept at every source of the kind that has not synced. */
 export const gotOne = (
   self: Dynamic,
   request: EngineRequest,
@@ -212,8 +212,8 @@ export const gotOne = (
   key: Key,
   raw: Raw | undefined
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
+  for (const source of unsynced(self, store, kind, request)) {
+    remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
   }
 }
 
@@ -225,15 +225,20 @@ export const gotMany = (
   options: ReaderListOptions,
   raws: ReadonlyArray<Raw>
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
+  for (const source of unsynced(self, store, kind, request)) {
+    remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
   }
 }
 
-const unsynced = (self: Dynamic, store: string, kind: AnyKind): ReadonlyArray<Source> => {
+const none: ReadonlyArray<never> = []
+
+/** The sources of a kind that keep reads of this request until they have synced. */
+const unsynced = (self: Dynamic, store: string, kind: AnyKind, request: EngineRequest): ReadonlyArray<Source> => {
   const known = self.stores.get(store)
   const variants = known && self.sources.get(known)?.get(kind.groupKind)
-  return variants === undefined ? [] : variants.filter((source) => !source.isSynced)
+  return variants === undefined || !variants.some((source) => source.reads.has(request))
+    ? none
+    : variants.filter((source) => source.reads.has(request))
 }
 
 const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
@@ -311,7 +316,9 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
   const seen = isGone
     ? { object: undefined, old: change.object }
     : { object: change.object, old: change.type === "Added" ? undefined : change.old }
-  WatchCoordinator.route(source.board, seen, (request) => self.add(request, cause, isNews ? 0 : 2))
+  WatchCoordinator.route(source.board, seen, (request) => {
+    if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
+  })
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -334,6 +341,10 @@ export const releaseAll = (self: Dynamic, registration: Registrations.Registrati
 
 export const instancesOf = (self: Dynamic, registration: Registrations.Registration): ReadonlyArray<EngineRequest> =>
   WatchCoordinator.members(self.coordinator, registration)
+
+/** How many requests the instances of a registration have. */
+export const sizeOf = (self: Dynamic, registration: Registrations.Registration): number =>
+  WatchCoordinator.size(self.coordinator, registration)
 
 const settle = (self: Dynamic, request: EngineRequest, unused: ReadonlyArray<Source>): void => {
   request.isWatching = WatchCoordinator.isWatching(self.coordinator, request)

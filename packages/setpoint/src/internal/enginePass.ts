@@ -79,7 +79,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   /** Where reads are tracked, or watches were asked for: what is read is compared when its cache syncs (D1). */
   get tracker(): Tracker | undefined {
-    return this.#tracks || this.#hasAsked ? this : undefined
+    return (this.#tracks || this.#hasAsked) && !this.#hasEnded ? this : undefined
   }
 
   asksForOne(store: string, kind: AnyKind, key: Key): void {
