@@ -186,6 +186,26 @@ describe("D1: ask before you read", () => {
       assert.strictEqual(passesOf(log.passes, "b"), 1)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[D1] what a pass wrote after it read is not what it read: a foreign change before the first sync wakes it", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const log = script(
+        Effect.gen(function*() {
+          yield* watchPalette("red")
+          yield* getPalette("red")
+          yield* Store.create(Palette, { metadata: { name: "red" }, spec: { color: "#f00" } })
+        }),
+        watchPalette("red")
+      )
+      yield* register(log)
+      faults.hold("Palette")
+      yield* create("a")
+      yield* unpaint("red") // as it was when it was read
+      yield* faults.letGo("Palette")
+      yield* settle
+      assert.strictEqual(log.passes.length, 2)
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[D1] a read that another cache answered is compared too", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
