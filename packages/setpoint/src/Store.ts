@@ -36,7 +36,7 @@ import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import * as timestamps from "./internal/timestamps.ts"
 import * as Writer from "./internal/writer.ts"
-import type { Input, Kind, Status } from "./Kind.ts"
+import type { AnyKind, Input, Kind, Status } from "./Kind.ts"
 import * as Pass from "./Pass.ts"
 import { type Any, type Json, type Key, key as keyOfObject, type KeyInput, type Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
@@ -266,20 +266,36 @@ export const make = (
     Effect.withFiber((fiber) => {
       const pass = countCall(fiber)
       const asked = keyOf(kind, input)
+      pass?.tracker?.asksForOne(name, kind, asked)
       const cached = pass?.reader.get(name, kind.groupKind, asked)
       if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
       const key = checkedKey("get", kind, asked)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
       if (cached === "absent") return Effect.fail(Writer.failure("get", kind, asked, new NotFound()))
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
+
+  /** From the store itself; a pass that tracks its reads hears the answer. */
+  const readOne = (pass: Pass.Pass | undefined, kind: AnyKind, key: Key): Effect.Effect<Raw, StoreError> => {
+    const read = driver.get(kind.address, key, mostRecent)
+    const tracker = pass?.tracker
+    if (tracker === undefined) return read
+    return Effect.tapError(
+      Effect.tap(read, (raw) => Effect.sync(() => tracker.gotOne(name, kind, key, raw))),
+      (error) =>
+        Effect.sync(() => {
+          if (error.reason._tag === "NotFound") tracker.gotOne(name, kind, key, undefined)
+        })
+    )
+  }
 
   const latest: Service["latest"] = (kind, input) =>
     Effect.withFiber((fiber) => {
       const key = checkedKey("get", kind, input)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
-      countCall(fiber)
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      const pass = countCall(fiber)
+      pass?.tracker?.asksForOne(name, kind, key.success)
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
 
   const list: Service["list"] = <A extends Any>(kind: Kind<A>, options: ListOptions = {}) =>
@@ -293,13 +309,17 @@ export const make = (
       const filter = { namespace: options.namespace, name: options.name, selector: selector.success }
       const pass = countCall(fiber)
       const { consistency, limit, page } = options
+      pass?.tracker?.asksForMany(name, kind, filter)
       if (pass !== undefined && consistency === undefined && limit === undefined && page === undefined) {
         const cached = pass.reader.list(name, kind.groupKind, filter)
         if (cached !== undefined) return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
       }
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),
-        (found) => listOf(door, kind, found)
+        (found) => {
+          if (page === undefined && found.next === undefined) pass?.tracker?.gotMany(name, kind, filter, found.items)
+          return listOf(door, kind, found)
+        }
       )
     })
 

@@ -259,12 +259,8 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
       const { failure } = answer
       return failure._tag === "Busy" ? Effect.fail(failure) : fail(GroupCommit.reasonOf(failure))
     })
-    const refused = (error: StoreError.StoreError | Sqlite.Busy) =>
-      error._tag === "Busy" ? fail(GroupCommit.reasonOf(error)) : Effect.fail(error)
-    return Effect.catch(
-      attempt,
-      (error) => error._tag === "Busy" ? Effect.catch(patiently(attempt), refused) : Effect.fail(error)
-    )
+    const refused = (busy: Sqlite.Busy) => fail(GroupCommit.reasonOf(busy))
+    return Effect.catchTag(attempt, "Busy", () => Effect.catchTag(patiently(attempt), "Busy", refused))
   }
 
   const readSnapshot = <A>(subject: StoreError.Subject, statements: () => Result.Result<A, StoreError.Reason>) =>
