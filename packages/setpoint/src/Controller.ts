@@ -52,12 +52,14 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
+import * as Dynamic from "./internal/dynamic.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -67,7 +69,7 @@ import * as Spans from "./internal/spans.ts"
 import * as Supervised from "./internal/supervised.ts"
 import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
-import type { Cause, Pass } from "./Pass.ts"
+import { type Cause, Current, type Pass } from "./Pass.ts"
 import type { Reconciler } from "./Reconciler.ts"
 import type { Request, Target } from "./Request.ts"
 import { Store } from "./Store.ts"
@@ -292,9 +294,16 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
   const companions: Engine.Engine["companions"] = new Map()
+  const spawn = yield* Scope.provide(FiberSet.makeRuntime<never, void, never>(), scope)
+  const dynamic = Dynamic.make({
+    spawn: (work) => void spawn(work),
+    hold: (source) => Engine.holdSource(engine, source),
+    now,
+    add: (request, cause, lane) => void Inputs.add(request, cause, lane)
+  })
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
-    host: { feeds, spans: Spans.make(), now },
+    host: { feeds, dynamic, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
@@ -307,6 +316,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     pool,
     feeds,
     watches,
+    dynamic,
     registrations: new Map(),
     closing: new Map(),
     registering: yield* Semaphore.make(1),
@@ -455,7 +465,7 @@ const runInBackground = <E, R>(
   work: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function*() {
-    const supervised = Supervised.forEver(work, {
+    const supervised = Supervised.forEver(Effect.provideService(work, Current, undefined), {
       onFailure: (cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause),
       onWell: () => {}
     })

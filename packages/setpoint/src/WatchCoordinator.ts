@@ -271,3 +271,21 @@ export const requestsOf = <I, S>(
     ? []
     : set.requests.map(({ at, board, target }) => ({ source: board.source, target, isCommitted: at < set.committed }))
 }
+
+/**
+ * Whether an instance has asked for anything, in its last pass or in this one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const isWatching = <I, S>(self: WatchCoordinator<I, S>, instance: I): boolean =>
+  Rules.find(self.state, instance) !== undefined
+
+/**
+ * The instances of a group that have asked for anything.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const members = <I, S>(self: WatchCoordinator<I, S>, group: unknown): ReadonlyArray<I> =>
+  Array.from(self.state.groups.get(group)?.keys() ?? [])

@@ -20,6 +20,13 @@ export * as Condition from "./Condition.ts"
 export * as Controller from "./Controller.ts"
 
 /**
+ * Kinds that come and go while the program runs: registrations by name, made and ended from any fiber.
+ *
+ * @since 0.1.0
+ */
+export * as DynamicController from "./DynamicController.ts"
+
+/**
  * Events: what happened to an object, kept as objects that people read (`kubectl describe` shows them).
  *
  * @since 0.1.0

@@ -23,6 +23,7 @@ import {
   Faults,
   register,
   script,
+  Server,
   settle,
   site,
   storeFailure,
@@ -433,6 +434,17 @@ describe("sources", () => {
       assert.strictEqual(yield* Queue.size(hooks), 1)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[C069] a source that takes long to begin holds nobody up, and is heard once it has begun", () =>
+    Effect.gen(function*() {
+      const slow = Stream.unwrap(Effect.as(Effect.sleep("1 minute"), Stream.make({ name: "late" })))
+      const log = script()
+      const registration = yield* register(log, { sources: [Reconciler.fromStream("slow", slow)] })
+      yield* registration.synced
+      yield* create("blog")
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(log.passes, ["blog@0", "late@60000"])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[C074] [C113] a source that fails or ends is begun anew with a growing pause, and health says why", () =>
     Effect.gen(function*() {
       let begun = 0
@@ -695,6 +707,58 @@ describe("metrics, spans, health and status", () => {
       }).pipe(Effect.provide(engine()), Effect.provideService(Controller.Observer, observer))
       assert.deepStrictEqual(heard.slice(0, 4), ["blog starts", "blog Done", "shop starts", "shop Failed"])
     }))
+})
+
+describe("what is remembered of a key", () => {
+  it.effect("[E11] a time that a pass set itself does not hide that its own writes alone cause it", () =>
+    Effect.gen(function*() {
+      let passes = 0
+      const reconcile = Effect.fnUntraced(function*(request: { readonly namespace: string; readonly name: string }) {
+        const read = yield* Store.get(Website, request)
+        yield* Store.updateStatus(Website, read, { ready: ++passes })
+        return Outcome.requeueAfter("1 hour")
+      })
+      yield* register({ reconcile }, { predicate: () => true })
+      yield* create("blog")
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtMost(passes, 16)
+      assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 1)
+    }).pipe(Effect.provide(engine()), isolated))
+
+  it.effect("[E11] a requeueAfter that writes each time is no hot loop: the timer is another cause", () =>
+    Effect.gen(function*() {
+      let passes = 0
+      const reconcile = Effect.fnUntraced(function*(request: { readonly namespace: string; readonly name: string }) {
+        const read = yield* Store.get(Website, request)
+        yield* Store.updateStatus(Website, read, { ready: ++passes })
+        return Outcome.requeueAfter("1 second")
+      })
+      yield* register({ reconcile })
+      yield* create("blog")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(passes, 61)
+      assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 0)
+    }).pipe(Effect.provide(engine()), isolated))
+
+  it.effect("[E10] a key without an object is held for its writes as any other, and is one request while it is", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const ensured = Store.ensure(Server, { name: "s" }, () => ({ metadata: { name: "s" }, spec: { port: 1 } }))
+      const log = script(Effect.asVoid(ensured))
+      const registration = yield* register(log, { owns: [Server] })
+      faults.events.closeUnsafe()
+      yield* registration.enqueue({ name: "ghost" })
+      yield* settle
+      yield* registration.enqueue({ name: "ghost" })
+      yield* settle
+      assert.strictEqual((yield* registration.probe({ name: "ghost" }))?.place, "held")
+      assert.strictEqual(log.passes.length, 1)
+      yield* faults.events.open
+      yield* settle
+      assert.strictEqual(log.passes.length, 2)
+      assert.strictEqual(log.requests[0], log.requests[1])
+      assert.strictEqual(yield* registration.probe({ name: "ghost" }), undefined)
+    }).pipe(Effect.provide(engine())))
 })
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ describe("E4: no pass before the caches are synced", () => {
   it.effect("[E4] an optional input is not waited for", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
-      faults.refuse = (_, kind) => kind === "Palette" || kind === "Server" ? forbidden : undefined
+      faults.refuse = (operation, kind) => operation !== "write" && kind !== "Website" ? forbidden : undefined
       yield* create("a")
       const log = script()
       yield* register(log, {
@@ -63,6 +63,11 @@ describe("E4: no pass before the caches are synced", () => {
       })
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(names(log.passes), ["a"])
+      const owner = { ...ownerOf("b"), controller: true }
+      yield* Store.create(Server, { metadata: { name: "s", ownerReferences: [owner] }, spec: { port: 1 } })
+      faults.refuse = () => undefined
+      yield* TestClock.adjust("1 minute") // heard of when it can be
+      assert.deepStrictEqual(names(log.passes), ["a", "b"])
     }).pipe(Effect.provide(engine())))
 
   it.effect(
@@ -478,6 +483,56 @@ describe("E8: closing", () => {
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(waiting)))
     }).pipe(Effect.provide(draining)))
 
+  it.effect("[F43] an engine that is killed in the midst of its passes comes back, and the revision is flat again", () =>
+    Effect.gen(function*() {
+      const begin = (work: Effect.Effect<unknown>) =>
+        Effect.gen(function*() {
+          const scope = yield* Scope.make()
+          const controller = yield* Layer.buildWithScope(
+            Layer.fresh(Controller.layer({ drain: 0, events: false, collector: false })),
+            scope
+          )
+          const reconcile = Effect.fnUntraced(
+            function*(request: { readonly namespace: string; readonly name: string }) {
+              const read = yield* Store.get(Website, request)
+              yield* Store.updateStatus(Website, read, { ready: read.spec.host.length })
+              yield* work
+              return Outcome.requeueAfter("1 second")
+            }
+          )
+          yield* Scope.provide(register({ reconcile }), scope).pipe(Effect.provide(controller))
+          return scope
+        })
+      for (const name of ["a", "b", "c"]) yield* create(name)
+      const first = yield* begin(Effect.never)
+      yield* change("a", "longer.example")
+      yield* Scope.close(first, Exit.void)
+      yield* begin(Effect.void)
+      yield* settle
+      const revisions = Effect.map(
+        Store.list(Website),
+        ({ items }) => items.map(({ metadata }) => metadata.resourceVersion)
+      )
+      const before = yield* revisions
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* revisions, before)
+      assert.strictEqual((yield* Store.get(Website, { name: "a" })).status?.ready, 14)
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("Controller.layerFor registers for as long as its Layer lives", () =>
+    Effect.gen(function*() {
+      const log = script()
+      const reconciler = Reconciler.make(Website, { reconcile: log.reconcile })
+      const controller = yield* Controller.Controller
+      yield* Effect.gen(function*() {
+        assert.strictEqual((yield* controller.status).length, 1)
+        yield* create("a")
+        yield* settle
+      }).pipe(Effect.provide(Controller.layerFor(reconciler), { local: true }))
+      assert.deepStrictEqual(log.passes, ["a@0"])
+      assert.deepStrictEqual(yield* controller.status, [])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[E8] the Observer hears of each pass that a close dropped", () =>
     Effect.gen(function*() {
       const ends: Array<string> = []
@@ -502,6 +557,8 @@ describe("E8: closing", () => {
 // ---------------------------------------------------------------------------------------------------------------------
 // helpers
 // ---------------------------------------------------------------------------------------------------------------------
+
+const ownerOf = (name: string) => ({ apiVersion: "example.dev/v1", kind: "Website", name, uid: "u" })
 
 /** The engine with the drain that it has by default. */
 const draining = engine({ controller: { drain: undefined } })

@@ -471,6 +471,19 @@ describe("E3: giving up", () => {
       assert.strictEqual(log.passes.length, 6)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[E3] a row of requeues that its Schedule does not go on with is reported too", () =>
+    Effect.gen(function*() {
+      const log = script(Effect.succeed(Outcome.requeue))
+      yield* register(log, { requeue: Schedule.upTo(exactly, { times: 2 }) })
+      yield* create("blog")
+      yield* TestClock.adjust("30 minutes")
+      assert.deepStrictEqual(log.passes, ["blog@0", "blog@100", "blog@300"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(log.causes[3], ["Recheck"])
+      const events = yield* Store.list(EventRecorder.Event)
+      assert.deepStrictEqual(events.items.map(({ reason }) => reason), ["ReconcileGaveUp"])
+    }).pipe(Effect.provide(engine({ controller: { events: true } }))))
+
   it.effect("[E3] by default a key never gives up", () =>
     Effect.gen(function*() {
       const log = script<string>(failure)

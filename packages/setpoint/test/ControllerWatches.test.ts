@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { Controller, MemoryStore, Outcome, Pass, Reconciler, Store } from "setpoint"
 import type { Cause } from "setpoint/Pass"
@@ -24,7 +26,7 @@ import {
 const down = new Unavailable({ why: "a test" })
 
 describe("E7: which events cause a pass", () => {
-  it.effect("[E7] [F42] by default a status write does not wake its own writer, and the store's revision stays", () =>
+  it.effect("[E7] [F05] [F42] by default a status write does not wake its own writer, and the store's revision stays", () =>
     Effect.gen(function*() {
       const log = script()
       yield* register({
@@ -293,6 +295,37 @@ describe("Owns and Watches", () => {
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(log.passes.length, 2)
       assert.deepStrictEqual((yield* registration.status).troubles, [])
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("a mapping that never answers is given up after 30 seconds, and others have their turn", () =>
+    Effect.gen(function*() {
+      const log = script()
+      const users = (palette: Palette) =>
+        palette.metadata.name === "stuck" ? Effect.never : Effect.succeed(usersOf(palette))
+      yield* register(log, { watches: [Reconciler.watch(Palette, users)] })
+      yield* createPalette("stuck")
+      yield* createPalette("good", "shop")
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(log.passes, ["shop@30000"])
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("what a registration does beside its passes belongs to no pass, though it was made inside of one", () =>
+    Effect.gen(function*() {
+      const controller = yield* Controller.Controller
+      const scope = yield* Effect.scope
+      const seen: Array<unknown> = []
+      const note = Effect.map(Pass.Current, (pass) => void seen.push(pass))
+      const inner = Reconciler.make(Palette, {
+        watches: [Reconciler.watch(Server, () => Effect.as(note, []))],
+        sources: [Reconciler.fromStream("once", Stream.drain(Stream.fromEffect(note)))],
+        reconcile: () => Effect.void
+      })
+      const outer = Effect.andThen(controller.register(inner), controller.background("note", note))
+      yield* register({ reconcile: () => Effect.asVoid(Scope.provide(outer, scope)) })
+      const blog = yield* create("blog")
+      yield* createServer("s", blog)
+      assert.isAtLeast(seen.length, 3)
+      assert.deepStrictEqual(new Set(seen), new Set([undefined]))
     }).pipe(Effect.provide(engine())))
 
   it.effect("a mapping that throws does not stop the watch", () =>

@@ -100,8 +100,10 @@ export const endPass = (
       return undefined
     case "Requeue": {
       counters.requeue++
-      WorkQueue.requeueUnsafe(queue, ticket, { reason: requeued, orElse: slowRecheck(registration) })
-      return undefined
+      const retried = WorkQueue.requeueUnsafe(queue, ticket, { reason: requeued, orElse: slowRecheck(registration) })
+      if (retried !== "ended") return undefined
+      counters.giveUp++
+      return { _tag: "GaveUp", error: "its Schedule gives no more requeues in a row" }
     }
     case "RequeueAfter":
       counters.requeueAfter++

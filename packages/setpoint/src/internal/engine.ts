@@ -22,7 +22,7 @@ import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Metrics from "../Metrics.ts"
-import type * as Pass from "../Pass.ts"
+import * as Pass from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
 import type { Raw } from "../Resource.ts"
@@ -31,6 +31,7 @@ import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import * as Behaviours from "./behaviour.ts"
+import * as Dynamic from "./dynamic.ts"
 import * as Feeds from "./feeds.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
@@ -49,6 +50,7 @@ export interface Engine {
   readonly pool: Workers.Pool
   readonly feeds: Feeds.Feeds<EngineRequest>
   readonly watches: WatchManager.WatchManager
+  readonly dynamic: Dynamic.Dynamic
   readonly registrations: Map<string, Registration>
   /** Registrations that are being closed: one of the same name waits. */
   readonly closing: Map<string, Registration>
@@ -84,6 +86,8 @@ interface InputScope {
   readonly selector?: Selector.Selector | string | undefined
   readonly metadataOnly?: boolean | undefined
   readonly transform?: Informer.Transform | undefined
+  /** Attempts at its first list are spaced by a cooldown (D3). */
+  readonly cooldown?: Informer.Options["cooldown"]
 }
 
 const selectorText = (selector: Selector.Selector | string | undefined): string | undefined =>
@@ -103,7 +107,8 @@ const hold = (
         namespace: input.namespace,
         selector: selectorText(input.selector),
         metadataOnly: input.metadataOnly ?? false,
-        transform: input.transform
+        transform: input.transform,
+        cooldown: input.cooldown
       }),
       (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
     )
@@ -113,8 +118,17 @@ const hold = (
     )
     if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
     announce(engine, store, kind)
+    if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
     return held.feed
   })
+
+/** Holds the cache that a source of dynamic watches is of. What could be wrong with its request was checked before. */
+export const holdSource = (engine: Engine, source: Dynamic.Source) =>
+  Effect.orDie(hold(engine, source.store, source.kind, {
+    metadataOnly: source.metadataOnly,
+    transform: source.transform,
+    cooldown: {}
+  }, "watch"))
 
 /** Nobody holds this cache any more: who waits for it waits in vain. */
 const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
@@ -177,7 +191,11 @@ const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Regi
   )
 
 /** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
-const startOwn = (registration: Registration, feed: Registrations.Feed): Effect.Effect<void, never, Scope.Scope> =>
+const startOwn = (
+  engine: Engine,
+  registration: Registration,
+  feed: Registrations.Feed
+): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { redeliveryMillis } = registration.behaviour
     let onChange: ((change: Informer.Change) => void) | undefined = undefined
@@ -188,7 +206,7 @@ const startOwn = (registration: Registration, feed: Registrations.Feed): Effect.
       redelivery: redeliveryMillis === undefined
     })
     const own: Registrations.OwnFeed = { feed, requests }
-    moveIn(registration, own)
+    moveIn(engine, registration, own)
     onChange = Inputs.onOwnChange(registration, own, interrupt)
     for (const change of early.splice(0)) onChange(change)
     if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
@@ -198,8 +216,11 @@ const startOwn = (registration: Registration, feed: Registrations.Feed): Effect.
   })
 
 /** From here on requests hang on this cache. Those the queue knows come along, as strays that find their place again. */
-const moveIn = (registration: Registration, own: Registrations.OwnFeed): void => {
+const moveIn = (engine: Engine, registration: Registration, own: Registrations.OwnFeed): void => {
   for (const request of liveRequests(registration)) Registrations.becomeStray(registration, request)
+  for (const request of Dynamic.instancesOf(engine.dynamic, registration)) {
+    Registrations.becomeStray(registration, request)
+  }
   registration.pausedKeys.clear()
   registration.own = own
 }
@@ -301,7 +322,7 @@ const startInputs = (engine: Engine, registration: Registration): Effect.Effect<
       yield* startOwned(engine, registration, isOwned(input) ? input : ownedBy(input))
     }
     for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
-    yield* startOwn(registration, own)
+    yield* startOwn(engine, registration, own)
     for (const source of options.sources ?? []) yield* startSource(registration, source)
   })
 
@@ -316,7 +337,7 @@ export const register = Effect.fnUntraced(function*<R>(
   reconciler: Reconciler<R>,
   options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
 ) {
-  const context = yield* Effect.context<R>()
+  const context = Context.add(yield* Effect.context<R>(), Pass.Current, undefined) // it may be made inside a pass
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
   return yield* whenFree(
@@ -426,6 +447,7 @@ const create = Effect.fnUntraced(function*<R>(
   behaviour: Registrations.Behaviour
 ) {
   yield* startCompanions(engine, store)
+  engine.dynamic.stores.set(store.name, store)
   const scope = yield* Scope.fork(engine.scope)
   const policies = Registrations.policies(() => registration.behaviour)
   const queue = yield* Effect.mapError(
@@ -565,6 +587,7 @@ export const close = Effect.fnUntraced(function*(engine: Engine, registration: R
     yield* Effect.timeoutOption(Deferred.await(registration.idle), drainMillis)
   }
   yield* interruptAll(registration)
+  Dynamic.releaseAll(engine.dynamic, registration)
   if (registration.inputs !== undefined) yield* Scope.close(registration.inputs, Exit.void)
   yield* Scope.close(registration.scope, Exit.void)
   engine.closing.delete(registration.name)

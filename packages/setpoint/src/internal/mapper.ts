@@ -46,6 +46,9 @@ export interface Mapper {
 const firstPauseMillis = 100
 const longestPauseMillis = 30_000
 
+/** An answer that takes longer has failed: it would hold all others up. */
+const longestAnswerMillis = 30_000
+
 /** States of one object kept for a function that is behind: the oldest and the newest ones tell enough. */
 const maxLookups = 8
 
@@ -149,7 +152,7 @@ export const make = (
       const [key, next] = first.value
       waiting.delete(key)
       asked = key
-      const exit = yield* Effect.exit(answer(next))
+      const exit = yield* Effect.exit(Effect.timeout(answer(next), longestAnswerMillis))
       asked = undefined
       if (exit._tag === "Success") {
         if (next.hasFailed) pauseMillis = firstPauseMillis

@@ -51,6 +51,8 @@ export class EngineRequest implements Request {
   breaker: Breaker.State | undefined = undefined
   /** Its last pass failed for good: redelivery alone does not run it (E2). */
   isTerminal = false
+  /** It has asked for dynamic watches, which are kept under this very request. */
+  isWatching = false
   /** Stopped by its annotation, when last looked at. */
   isPaused = false
   /** Not in the cache: kept by `Registration.strays`. */
@@ -219,8 +221,8 @@ export const slotOnRequest: WorkQueue.Slot<EngineRequest, Cause, unknown> = {
     if (entry === undefined && running === undefined && memory?.pending.length === 0) request.memory = undefined
     if (!isStray) return
     const key = strayKey(request.namespace, request.name)
-    if (entry === undefined) registration.strays.delete(key)
-    else registration.strays.set(key, request)
+    if (entry !== undefined) registration.strays.set(key, request)
+    else if (!request.isWatching) registration.strays.delete(key)
   }
 }
 
@@ -275,9 +277,9 @@ export const intern = (registration: Registration, namespace: string, name: stri
 /** The object of a request as the cache of its kind holds it. */
 export const cached = (request: EngineRequest): Raw | undefined => request.object?.raw
 
-/** A stray that no queue took: nobody will forget it otherwise. */
+/** A stray that no queue took and that watches nothing: nobody will forget it otherwise. */
 export const forgetIfIdle = (request: EngineRequest): void => {
-  if (request.isStray && request.entry === undefined) {
+  if (request.isStray && request.entry === undefined && !request.isWatching) {
     request.registration.strays.delete(strayKey(request.namespace, request.name))
   }
 }
