@@ -14,7 +14,7 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -23,7 +23,7 @@ import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Controllers from "./Controller.ts"
 import type { Reconciler } from "./Reconciler.ts"
-import { Store } from "./Store.ts"
+import { type Store } from "./Store.ts"
 
 /**
  * @category models
@@ -133,8 +133,10 @@ export const make = Effect.gen(function*() {
     Effect.timeoutOrElse(now.registration.synced, {
       duration: timeout,
       orElse: () =>
-        Effect.flatMap(now.registration.status, ({ name, troubles }) =>
-          Effect.fail(new NotSynced({ registration: name, troubles })))
+        Effect.flatMap(
+          now.registration.status,
+          ({ name, troubles }) => Effect.fail(new NotSynced({ registration: name, troubles }))
+        )
     })
 
   return DynamicController.of({
@@ -164,7 +166,10 @@ export const make = Effect.gen(function*() {
  * @category layers
  * @since 0.1.0
  */
-export const layer: Layer.Layer<DynamicController, never, Controllers.Controller> = Layer.effect(DynamicController, make)
+export const layer: Layer.Layer<DynamicController, never, Controllers.Controller> = Layer.effect(
+  DynamicController,
+  make
+)
 
 /**
  * As the service's `register`.

@@ -200,6 +200,12 @@ export interface Options<A extends Any, R, R2 = never> {
   /** Interrupts a running pass when its object's desired state changes. Default `false`. */
   readonly cancelOnNewerSpec?: boolean | undefined
   /**
+   * Whether an object is suspended: its passes are skipped until it is not, and it goes on hearing of its changes. Deletion
+   * runs all the same. Beside the annotation `setpoint.dev/paused: "true"`. A status that declares `paused` shows it.
+   * Default: never.
+   */
+  readonly suspended?: ((object: A) => boolean) | undefined
+  /**
    * Make the reads of a pass its watch set: what it read through `Store` is what wakes it (D6 of `InstanceWatcher`).
    * Default `false`.
    */

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 import { Controller, InstanceWatcher, Kind, Reconciler, Store, type StoreError } from "setpoint"
-import * as GatedDriver from "./support/gatedDriver.ts"
 import { settle } from "./support/engine.ts"
+import * as GatedDriver from "./support/gatedDriver.ts"
 
 const App = Kind.make({
   group: "example.dev",
@@ -21,8 +21,6 @@ const Config = Kind.make({
   kind: "ConfigMap",
   fields: { data: Schema.Record(Schema.String, Schema.String) }
 })
-
-
 
 const world = Effect.gen(function*() {
   const gate = yield* GatedDriver.make

@@ -159,7 +159,9 @@ const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefin
   if (options.name !== undefined && options.namespace !== undefined) {
     return { _tag: "Name", namespace: options.namespace, name: options.name }
   }
-  if (options.selector === undefined) return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
+  if (options.selector === undefined) {
+    return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
+  }
   const selector = Selector.parse(options.selector)
   return Result.isSuccess(selector)
     ? { _tag: "Selector", namespace: options.namespace, selector: selector.success }

@@ -136,7 +136,11 @@ const endPass = <I, S>(
     else if (leave(request)) (unused ??= []).push(request.board.source)
   }
   if (kept === 0) forget(state, set)
-  else if (kept !== set.committed || kept !== set.requests.length) keep(set, stays, kept)
+  else if (kept !== set.committed || kept !== set.requests.length) {
+    const exact = set.requests.filter((request) => stays(request, set)).slice() // without the room of an array that grew
+    for (let at = 0; at < kept; at++) exact[at].at = at
+    set.requests = exact
+  }
   set.committed = kept
   set.pass++
   set.next = 0
@@ -147,22 +151,6 @@ const endPass = <I, S>(
 const leave = <I, S>(request: Request<I, S>): boolean => {
   Board.remove(request.board, request)
   return Board.size(request.board) === 0
-}
-
-/** In an array of exact length, for one that grew has room that nobody needs. */
-const keep = <I, S>(
-  set: WatchSet<I, S>,
-  stays: (request: Request<I, S>, set: WatchSet<I, S>) => boolean,
-  count: number
-): void => {
-  const kept = new Array<Request<I, S>>(count)
-  let at = 0
-  for (const request of set.requests) {
-    if (!stays(request, set)) continue
-    kept[at] = request
-    request.at = at++
-  }
-  set.requests = kept
 }
 
 /** [D4] [D5] Tells each instance once. How many were told. */

@@ -24,7 +24,9 @@ export const of = (request: Request): Result.Result<Target, Flaw> => {
     const inNamespace = kind.address.scope === "Cluster" ? "" : namespace ?? "default"
     return Result.succeed({ _tag: "Name", namespace: inNamespace, name: request.name })
   }
-  const selector = typeof request.selector === "string" ? Selector.parse(request.selector) : Result.succeed(request.selector)
+  const selector = typeof request.selector === "string"
+    ? Selector.parse(request.selector)
+    : Result.succeed(request.selector)
   return Result.isFailure(selector)
     ? refuse("selector", selector.failure.message)
     : Result.succeed({ _tag: "Selector", namespace, selector: selector.success })

@@ -33,7 +33,7 @@ export const attempt = <A>(statements: () => A): Result.Result<A, Failure> => {
 /** What is refused here as SQLite would, with one of its result codes. */
 export class Refusal extends Error {
   readonly errcode: number
-  constructor(errcode: 5 | 11 | 14, why: string) {
+  constructor(errcode: 5 | 11 | 14 | 17, why: string) {
     super(why)
     this.errcode = errcode
   }

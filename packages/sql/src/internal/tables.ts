@@ -15,6 +15,7 @@ import type * as Driver from "setpoint/StoreDriver"
 import { Expired, Invalid, type Reason } from "setpoint/StoreError"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as Parsed from "./parsed.ts"
+import { migrations } from "./schema.ts"
 import * as Sqlite from "./sqlite.ts"
 import * as Statements from "./statements.ts"
 
@@ -193,6 +194,10 @@ export const newest = (state: State): Point => state.pending.at(-1) ?? state.lat
 export const refresh = (state: State): void => {
   const version = Number(state.sql.dataVersion.get()?.data_version)
   if (version === state.dataVersion) return
+  const schema = Number(state.sql.schemaVersion.get()?.user_version)
+  if (schema !== migrations.length) {
+    throw new Sqlite.Refusal(17, `another program has brought the file to schema version ${schema}: use that one`)
+  }
   const { birth, birth_id, floor } = one(state.sql.timeline)
   const isAnother = birth_id !== state.birth.writeId
   if (isAnother) {
