@@ -2,10 +2,10 @@
  * The reconciler of one definition's instances. The rules decide (`instanceRules.ts`); here it is done.
  */
 import * as Effect from "effect/Effect"
-import { Finalizer, type Kind, Outcome, Reconciler, Store, StoreError } from "setpoint"
+import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
-import { type AnyObject, Kinds } from "./Kinds.ts"
+import type { AnyObject, Kinds } from "./Kinds.ts"
 import * as Names from "./names.ts"
 import * as Wakeups from "./wakeups.ts"
 import * as World from "./World.ts"
