@@ -12,6 +12,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Child from "node:child_process"
 import * as Fs from "node:fs"
@@ -63,13 +64,23 @@ const ps = (): System => {
   }
 }
 
+/** There is no folder for the output of processes, and none can be made. */
+export class NoLogs extends Schema.TaggedError<NoLogs>()("NoLogs", { folder: Schema.String, why: Schema.String }) {
+  override get message(): string {
+    return `--logs ${this.folder}: ${this.why}; give a folder that can be written to`
+  }
+}
+
 const make = Effect.fnUntraced(function*(options: { readonly logs: string }) {
   const system = process.platform === "linux" ? proc() : ps()
   const client = yield* HttpClient.HttpClient
   const ends = yield* PubSub.unbounded<string>()
   /** How the last process of each name ended: as many entries as there are names. */
   const lastEnds = new Map<string, { readonly identity: Identity; readonly how: string }>()
-  yield* Effect.sync(() => Fs.mkdirSync(options.logs, { recursive: true }))
+  yield* Effect.try({
+    try: () => Fs.mkdirSync(options.logs, { recursive: true }),
+    catch: (cause) => new NoLogs({ folder: options.logs, why: cause instanceof Error ? cause.message : String(cause) })
+  })
 
   const isAlive = (identity: Identity): boolean => {
     const row = system.row(identity.pid)
@@ -165,5 +176,5 @@ const spawn = (log: string, mark: Mark, launch: Launch): Child.ChildProcess => {
 }
 
 /** Processes of this machine; the output of each goes to `logs/NAME.log`. */
-export const layer = (options: { readonly logs: string }): Layer.Layer<Processes> =>
+export const layer = (options: { readonly logs: string }): Layer.Layer<Processes, NoLogs> =>
   Layer.effect(Processes, make(options)).pipe(Layer.provide(FetchHttpClient.layer))

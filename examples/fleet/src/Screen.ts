@@ -1,9 +1,11 @@
 /**
  * Where people read: on a terminal lines with a table under them that is drawn anew in its place, elsewhere plain lines.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Table from "./table.ts"
@@ -75,4 +77,12 @@ export const logger = (screen: Screen): Logger.Logger<unknown, void> =>
     const grave = logLevel === "Info" ? "" : `${logLevel.toUpperCase()} `
     const why = cause.reasons.length === 0 ? "" : ` ${String(cause)}`
     screen.line(`${date.toISOString().slice(11, 19)} ${grave}${text}${why}`)
+  })
+
+/** Says why a program ended: what went wrong as it says it of itself, a fault of the program whole. */
+export const reportEnd = (screen: Screen, cause: Cause.Cause<{ readonly message: string }>): Effect.Effect<void> =>
+  Effect.sync(() => {
+    if (Cause.hasInterruptsOnly(cause)) return
+    const error = Cause.findErrorOption(cause)
+    screen.line(`fleet: ${Option.isSome(error) ? error.value.message : Cause.pretty(cause)}`)
   })

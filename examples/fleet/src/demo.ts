@@ -5,7 +5,6 @@
  */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { SqliteStore } from "@setpoint/sql"
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -103,6 +102,8 @@ const script = Effect.fnUntraced(function*(root: string) {
     fs.writeFileString(path.join(manifests, file), manifest(name, replicas, ports[name] ?? first))
   const names = (view: View) => view.processes.map(({ metadata }) => metadata.name)
   const at = yield* Ref.make("the start")
+  const current = yield* Ref.make<Stage.Supervisor | undefined>(undefined)
+  const supervise = Effect.tap(Stage.supervise(root), (supervisor) => Ref.set(current, supervisor))
 
   const step = <A, E, R>(title: string, body: Effect.Effect<readonly [string, A], E, R>) =>
     Effect.gen(function*() {
@@ -123,7 +124,7 @@ const script = Effect.fnUntraced(function*(root: string) {
     const view = yield* Stage.watch
     yield* Screen.show(screen, view)
     for (const [name, replicas] of [["web", 2], ["api", 1], ["cache", 1]] as const) yield* declare(name, replicas)
-    const started = yield* Stage.supervise(root)
+    const started = yield* supervise
 
     yield* step(
       "1. Three services come up and answer HTTP",
@@ -199,7 +200,7 @@ const script = Effect.fnUntraced(function*(root: string) {
         yield* Stage.hold(how === "signal SIGKILL", `the supervisor should be killed, not end by ${how}`)
         yield* answers(pruned)
         yield* say(`  pid ${started.pid} is dead; its ${pruned.processes.length} processes run on and answer`)
-        const supervisor = yield* Stage.supervise(root)
+        const supervisor = yield* supervise
         const now = yield* view.until((now) => {
           const others = now.processes.filter(({ status }) => status?.supervisor?.pid !== supervisor.pid)
           if (others.length > 0) return `${others.map(({ metadata }) => metadata.name).join(", ")} were not adopted`
@@ -244,9 +245,11 @@ const script = Effect.fnUntraced(function*(root: string) {
       duration: deadline,
       orElse: () => Effect.fail(new Stage.DoesNotHold({ what: `it took longer than ${deadline}` }))
     }),
-    Effect.tapCause((cause) =>
-      Effect.flatMap(Ref.get(at), (title) => say(`\n✗ did not hold: ${title}\n  ${Cause.squash(cause)}`))
-    )
+    Effect.catch(Effect.fnUntraced(function*(error) {
+      const heard = (yield* Ref.get(current))?.lines ?? Effect.succeed([])
+      const what = [`did not hold: ${yield* Ref.get(at)}`, error.message, "The supervisor's last lines:"]
+      return yield* new Stage.DoesNotHold({ what: [...what, ...(yield* heard).slice(-12)].join("\n  ") })
+    }))
   )
   yield* say(`\nAll held, in ${(((yield* Clock.currentTimeMillis) - begin) / 1000).toFixed(0)} s.`)
 })
@@ -264,6 +267,7 @@ const demo = Effect.gen(function*() {
 
 demo.pipe(
   Effect.scoped,
+  Effect.tapCause((cause) => Screen.reportEnd(screen, cause)),
   Effect.provide(NodeServices.layer),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

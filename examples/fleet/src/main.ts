@@ -63,7 +63,7 @@ const fleet = Command.make("fleet", {
     Layer.provide(Logger.layer([Screen.logger(screen)])),
     Layer.launch,
     Effect.raceFirst(attached ? inputClosed : Effect.never),
-    Effect.tapError((error) => Effect.sync(() => screen.line(`fleet: ${error.message}`)))
+    Effect.tapCause((cause) => Screen.reportEnd(screen, cause))
   )).pipe(
     Command.withDescription(
       "Keeps the processes that a folder of manifests declares running. Ctrl-C ends the processes in order, then the " +

@@ -13,6 +13,9 @@ export const cpuSeconds = (): number => {
   return (user + system) / 1e6
 }
 
+/** Keys of one of ten rounds before the clock starts, so that what is measured is compiled, as the peers' programs are. */
+export const warmUp = 2000
+
 /** `ns_per_op` and `ops_per_s` of n operations. */
 export const rate = (millis: number, n: number): Figures => ({
   ns_per_op: (millis * 1e6) / n,

@@ -17,6 +17,7 @@ import type * as Types from "effect/Types"
 import { isObject } from "./internal/json.ts"
 import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
+import * as PlainCheck from "./internal/plainCheck.ts"
 import type { Any, Json, Metadata, MetadataInput, Raw } from "./Resource.ts"
 import { DecodeError, type Field, Invalid } from "./StoreError.ts"
 
@@ -441,8 +442,9 @@ const fromCodecs = <A extends Any>(
   const storedApiVersion = address.group === "" ? address.version : `${address.group}/${address.version}`
   const plain = codec === wire && Schema.toEncoded(codec).ast === codec.ast
   const all = { errors: "all" } as const
-  const decodeFields = Schema.decodeUnknownResult(codec, all)
-  const encodeFields = Schema.encodeUnknownResult(codec, all)
+  const isPlainly = plain ? PlainCheck.compile(codec.ast) : undefined
+  const decodeFields = readily(Schema.decodeUnknownResult(codec), Schema.decodeUnknownResult(codec, all))
+  const encodeFields = readily(Schema.encodeUnknownResult(codec), Schema.encodeUnknownResult(codec, all))
   const decodeWire = Schema.decodeUnknownResult(wire, all)
   const self: Kind<A> = {
     [TypeId]: (a) => a,
@@ -455,6 +457,7 @@ const fromCodecs = <A extends Any>(
     plain,
     codec,
     decode: (raw) => {
+      if (isPlainly?.(raw) === true) return Result.succeed(raw as unknown as A)
       const decoded = decodeFields(raw)
       if (Result.isFailure(decoded)) return Result.fail(new DecodeError({ fields: fieldsOf(decoded.failure) }))
       // Decoding the declared fields is what makes a raw object an A.
@@ -482,6 +485,14 @@ const fromCodecs = <A extends Any>(
   }
   return self
 }
+
+/** What is right, as most of what is stored is, needs no list of all that is wrong: that takes nearly twice the time. */
+const readily =
+  <A, B, E>(first: (input: A) => Result.Result<B, E>, all: (input: A) => Result.Result<B, E>) =>
+  (input: A): Result.Result<B, E> => {
+    const result = first(input)
+    return Result.isSuccess(result) ? result : all(input)
+  }
 
 /**
  * @category guards

@@ -89,19 +89,26 @@ export class InvalidSelector extends Schema.TaggedError<InvalidSelector>()("Inva
   }
 }
 
-const make = (requirements: ReadonlyArray<Requirement>): Selector => {
-  const canonical = Rules.canonical(requirements)
-  const tests = canonical.map((requirement) => ({ key: requirement.key, holds: Rules.test(requirement) }))
-  return Object.freeze({
-    [TypeId]: TypeId,
-    text: Rules.print(canonical),
-    requirements: canonical,
-    test: (labels: Labels) => {
-      for (const { holds, key } of tests) if (!holds(Object.hasOwn(labels, key) ? labels[key] : undefined)) return false
-      return true
+/** A class, so that a selector carries no closures: there may be one for each object that is watched. */
+class Checked implements Selector {
+  readonly [TypeId]: typeof TypeId = TypeId
+  readonly text: string
+  readonly requirements: ReadonlyArray<Requirement>
+  constructor(requirements: ReadonlyArray<Requirement>) {
+    this.requirements = Rules.canonical(requirements)
+    this.text = Rules.print(this.requirements)
+    Object.freeze(this)
+  }
+  test(labels: Labels): boolean {
+    for (const requirement of this.requirements) {
+      const { key } = requirement
+      if (!Rules.holds(requirement, Object.hasOwn(labels, key) ? labels[key] : undefined)) return false
     }
-  })
+    return true
+  }
 }
+
+const make = (requirements: ReadonlyArray<Requirement>): Selector => new Checked(requirements)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // making selectors
@@ -359,24 +366,35 @@ export interface Index<in out A> {
  * @since 0.1.0
  */
 export const makeIndex = <A>(): Index<A> => {
-  const state = IndexRules.empty<A>()
-  const collect = (object: Labelled | undefined, into: Set<A>): void => {
-    if (object !== undefined) IndexRules.collect(state, object.metadata.labels ?? noLabels, into)
+  const state = IndexRules.empty<Set<A>>()
+  const collect = (labels: Labels, into: Set<A>): void =>
+    IndexRules.visit(state, labels, (values) => {
+      for (const value of values) into.add(value)
+    })
+  const collectOf = (object: Labelled | undefined, into: Set<A>): void => {
+    if (object !== undefined) collect(object.metadata.labels ?? noLabels, into)
   }
   return {
-    add: (selector, value) => IndexRules.add(state, selector, value),
-    remove: (selector, value) => IndexRules.remove(state, selector, value),
+    add: (selector, value) => {
+      const values = IndexRules.get(state, selector.text)
+      if (values === undefined) IndexRules.set(state, selector, new Set([value]))
+      else values.add(value)
+    },
+    remove: (selector, value) => {
+      const values = IndexRules.get(state, selector.text)
+      if (values?.delete(value) === true && values.size === 0) IndexRules.remove(state, selector.text)
+    },
     matching: (labels) => {
       const found = new Set<A>()
-      IndexRules.collect(state, labels ?? noLabels, found)
+      collect(labels ?? noLabels, found)
       return found
     },
     matchingEither: (now, before) => {
       const found = new Set<A>()
-      collect(now, found)
-      if (now === undefined || now.metadata.labels !== before?.metadata.labels) collect(before, found)
+      collectOf(now, found)
+      if (now === undefined || now.metadata.labels !== before?.metadata.labels) collectOf(before, found)
       return found
     },
-    size: () => state.entries.size
+    size: () => IndexRules.size(state)
   }
 }

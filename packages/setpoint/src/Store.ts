@@ -36,7 +36,7 @@ import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import * as timestamps from "./internal/timestamps.ts"
 import * as Writer from "./internal/writer.ts"
-import type { Input, Kind, Status } from "./Kind.ts"
+import type { AnyKind, Input, Kind, Status } from "./Kind.ts"
 import * as Pass from "./Pass.ts"
 import { type Any, type Json, type Key, key as keyOfObject, type KeyInput, type Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
@@ -222,6 +222,32 @@ export class Store extends Context.Service<Store, Service>()("setpoint/Store") {
 /**
  * A store over a driver. `name` (default `"default"`) is part of informer identity, metrics and spans.
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const driver = yield* MemoryStore.make()
+ *   const store = Store.make(driver, { name: "archive" })
+ *   const site = yield* store.create(Website, {
+ *     metadata: { generateName: "site-" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   console.log(site.metadata.name.startsWith("site-")) // true
+ * })
+ *
+ * Effect.runPromise(Effect.scoped(program))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -240,20 +266,36 @@ export const make = (
     Effect.withFiber((fiber) => {
       const pass = countCall(fiber)
       const asked = keyOf(kind, input)
+      pass?.tracker?.asksForOne(name, kind, asked)
       const cached = pass?.reader.get(name, kind.groupKind, asked)
       if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
       const key = checkedKey("get", kind, asked)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
       if (cached === "absent") return Effect.fail(Writer.failure("get", kind, asked, new NotFound()))
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
+
+  /** From the store itself; a pass that tracks its reads hears the answer. */
+  const readOne = (pass: Pass.Pass | undefined, kind: AnyKind, key: Key): Effect.Effect<Raw, StoreError> => {
+    const read = driver.get(kind.address, key, mostRecent)
+    const tracker = pass?.tracker
+    if (tracker === undefined) return read
+    return Effect.tapError(
+      Effect.tap(read, (raw) => Effect.sync(() => tracker.gotOne(name, kind, key, raw))),
+      (error) =>
+        Effect.sync(() => {
+          if (error.reason._tag === "NotFound") tracker.gotOne(name, kind, key, undefined)
+        })
+    )
+  }
 
   const latest: Service["latest"] = (kind, input) =>
     Effect.withFiber((fiber) => {
       const key = checkedKey("get", kind, input)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
-      countCall(fiber)
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      const pass = countCall(fiber)
+      pass?.tracker?.asksForOne(name, kind, key.success)
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
 
   const list: Service["list"] = <A extends Any>(kind: Kind<A>, options: ListOptions = {}) =>
@@ -267,13 +309,17 @@ export const make = (
       const filter = { namespace: options.namespace, name: options.name, selector: selector.success }
       const pass = countCall(fiber)
       const { consistency, limit, page } = options
+      pass?.tracker?.asksForMany(name, kind, filter)
       if (pass !== undefined && consistency === undefined && limit === undefined && page === undefined) {
         const cached = pass.reader.list(name, kind.groupKind, filter)
         if (cached !== undefined) return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
       }
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),
-        (found) => listOf(door, kind, found)
+        (found) => {
+          if (page === undefined && found.next === undefined) pass?.tracker?.gotMany(name, kind, filter, found.items)
+          return listOf(door, kind, found)
+        }
       )
     })
 
@@ -738,6 +784,32 @@ export const list = <A extends Any>(kind: Kind<A>, options?: ListOptions): Effec
 /**
  * What happens to the objects of a kind, in batches (S3).
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema, Stream } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Store.create(Website, { metadata: { name: "blog" }, spec: { host: "blog.example.dev", replicas: 2 } })
+ *   const seen = yield* Store.watch(Website).pipe(
+ *     Stream.flatMap(Stream.fromIterable),
+ *     Stream.takeUntil((event) => event._tag === "InitialDone"),
+ *     Stream.runCollect
+ *   )
+ *   console.log(seen.map((event) => event._tag)) // ["Added", "InitialDone"]
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
+ *
  * @category reading
  * @since 0.1.0
  */
@@ -776,6 +848,32 @@ export const update = <A extends Any>(
 /**
  * Replaces the status of an object that was read, and nothing else. Conditions keep their transition time where their
  * status is unchanged; the object's generation is stamped where the status declares `observedGeneration`.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const site = yield* Store.create(Website, {
+ *     metadata: { name: "blog" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   const ready = yield* Store.updateStatus(Website, site, { ready: 2 })
+ *   const again = yield* Store.updateStatus(Website, ready, (status) => ({ ready: status?.ready ?? 0 }))
+ *   console.log(ready.metadata.resourceVersion === again.metadata.resourceVersion) // true: nothing was written
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0
@@ -862,6 +960,29 @@ export const deleteUnconditionally = <A extends Any>(
  * Creates or updates: `f` says what the object shall be, given what it is. Metadata that `f` leaves out stays, status is
  * left alone, and nothing is written where nothing would change. Races with other writers are met by reading again, five
  * times at most.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const wanted = { metadata: { labels: { tier: "web" } }, spec: { host: "blog.example.dev", replicas: 2 } }
+ *   const first = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   const again = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   console.log(first.operation, again.operation) // created unchanged
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0

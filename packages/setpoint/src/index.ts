@@ -20,6 +20,13 @@ export * as Condition from "./Condition.ts"
 export * as Controller from "./Controller.ts"
 
 /**
+ * Kinds that come and go while the program runs: registrations by name, made and ended from any fiber.
+ *
+ * @since 0.1.0
+ */
+export * as DynamicController from "./DynamicController.ts"
+
+/**
  * Events: what happened to an object, kept as objects that people read (`kubectl describe` shows them).
  *
  * @since 0.1.0
@@ -53,6 +60,13 @@ export * as Health from "./Health.ts"
  * @since 0.1.0
  */
 export * as Informer from "./Informer.ts"
+
+/**
+ * What an instance wants to hear about, asked for from inside its pass.
+ *
+ * @since 0.1.0
+ */
+export * as InstanceWatcher from "./InstanceWatcher.ts"
 
 /**
  * Kinds: what objects of one sort look like, declared with Schema.
@@ -180,6 +194,13 @@ export * as StoreRules from "./StoreRules.ts"
  * @since 0.1.0
  */
 export * as WatchBuffer from "./WatchBuffer.ts"
+
+/**
+ * Who wants to hear about what: the watch requests of all instances of an engine, and the look-up from an event to them.
+ *
+ * @since 0.1.0
+ */
+export * as WatchCoordinator from "./WatchCoordinator.ts"
 
 /**
  * The informers of a process, shared: whoever asks for the same objects in the same form gets the same informer.

@@ -475,16 +475,35 @@ describe("what ends a watch", () => {
       assert.strictEqual(store.calls.at(-1), "watch 4@1")
     }))
 
-  it.effect("a relist can be asked for periodically", () =>
+  for (const initial of ["paged", "streamed"] as const) {
+    it.effect(`a relist can be asked for periodically (${initial})`, () =>
+      Effect.gen(function*() {
+        const store = storeOf("a")
+        const informer = yield* running(store, { initial, relist: "10 minutes", idleTimeout: "Infinity" })
+        const heard = yield* listen(informer)
+        yield* TestClock.adjust("12 minutes")
+        const [list, resumed] = initial === "paged" ? ["list", ["watch 1@1"]] : ["watch current", []]
+        assert.deepStrictEqual(store.calls, [list, ...resumed, list, ...resumed])
+        assert.deepStrictEqual(heard, ["Added initial a@1"])
+        const { counters } = yield* Informer.health(informer)
+        assert.deepStrictEqual([counters.relists, counters.unchanged], [1, 1])
+        assert.strictEqual(store.open, 1)
+        yield* TestClock.adjust("10 minutes")
+        assert.isAtMost(store.calls.filter((call) => call === list).length, 4)
+      }))
+  }
+
+  it.effect("[C153] a list that does not come is asked for again after the idle timeout", () =>
     Effect.gen(function*() {
       const store = storeOf("a")
-      const informer = yield* running(store, { relist: "10 minutes", idleTimeout: "Infinity" })
-      const heard = yield* listen(informer)
-      yield* TestClock.adjust("12 minutes")
-      assert.deepStrictEqual(store.calls, ["list", "watch 1@1", "list", "watch 1@1"])
-      assert.deepStrictEqual(heard, ["Added initial a@1"])
-      const { counters } = yield* Informer.health(informer)
-      assert.deepStrictEqual([counters.relists, counters.unchanged], [1, 1])
+      let hangs = 2
+      const list: typeof store.driver.list = (at, options) =>
+        hangs-- > 0 ? Effect.never : store.driver.list(at, options)
+      const informer = yield* Informer.make({ ...store.driver, list }, address, { idleTimeout: "1 minute" })
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual(hangs, 1)
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(names(informer), ["a"])
     }))
 })
 

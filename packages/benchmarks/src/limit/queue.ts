@@ -3,7 +3,7 @@
  * fairness or metrics. A set of what is to do, a set of what runs, a list in between.
  */
 import type { Case, Subject } from "../bench.ts"
-import { collect, cpuSeconds, nowMillis, quantiles, rate } from "../measure.ts"
+import { collect, cpuSeconds, nowMillis, quantiles, rate, warmUp } from "../measure.ts"
 import { keyAt, list, random, textAt } from "../work.ts"
 
 class PlainQueue<K> {
@@ -39,14 +39,20 @@ class PlainQueue<K> {
 const keys = ({ n, variant }: { readonly n: number; readonly variant?: string | undefined }): Array<unknown> =>
   list<unknown>(n, variant === "string" ? textAt : keyAt)
 
+const addAllTakeAll = (queue: PlainQueue<unknown>, keys: ReadonlyArray<unknown>): number => {
+  for (const key of keys) queue.add(key)
+  const added = nowMillis()
+  for (let key = queue.take(); key !== undefined; key = queue.take()) queue.done(key)
+  return added
+}
+
 export const addTakeDone: Subject = (of) => {
   const queue = new PlainQueue<unknown>()
+  for (let round = 0; round < 10; round++) addAllTakeAll(queue, keys({ ...of, n: warmUp }))
   const all = keys(of)
   collect()
   const start = nowMillis()
-  for (const key of all) queue.add(key)
-  const added = nowMillis()
-  for (let key = queue.take(); key !== undefined; key = queue.take()) queue.done(key)
+  const added = addAllTakeAll(queue, all)
   const end = nowMillis()
   return {
     ...rate(end - start, of.n),

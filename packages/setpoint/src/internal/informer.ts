@@ -57,8 +57,8 @@ export interface Counters {
   newTimelines: number
   expired: number
   lagged: number
-  /** Watches begun after the first. */
-  reconnects: number
+  /** Watches begun. */
+  watches: number
   /** Lists and watches that failed. */
   failures: number
   redeliveries: number
@@ -116,7 +116,7 @@ export const make = (
     newTimelines: 0,
     expired: 0,
     lagged: 0,
-    reconnects: 0,
+    watches: 0,
     failures: 0,
     redeliveries: 0,
     handlerDefects: 0,
@@ -324,6 +324,29 @@ export const stageObject = (state: State, staged: Cache.Staged, raw: Raw): void 
   } catch (defect) {
     broken(state, defect)
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the connection
+// ---------------------------------------------------------------------------------------------------------------------
+
+export const beginWatch = (state: State, from: "current" | Revision.Cursor): void => {
+  state.counters.watches++
+  state.staged = from === "current" ? Cache.stage(state.cache, Machine.distrusts(state.machine)) : undefined
+  state.early.length = 0
+}
+
+/** A list or a watch ended: what it left half-done is forgotten, what the cache has stays. */
+export const failed = (state: State, failure: Machine.Failure, now: number, random: number): void => {
+  const { counters } = state
+  counters.failures++
+  if (failure._tag === "Store" && failure.reason._tag === "Expired") counters.expired++
+  if (failure._tag === "Store" && failure.reason._tag === "Lagged") counters.lagged++
+  state.staged = undefined
+  state.early.length = 0
+  state.wentBack = false
+  state.delivering = false
+  Machine.failed(state.machine, failure, now, random)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

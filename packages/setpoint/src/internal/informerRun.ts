@@ -84,7 +84,7 @@ const keepInStep = Effect.fnUntraced(function*(self: Work) {
   Machine.start(machine, yield* now)
   while (true) {
     const { place } = machine
-    if (place._tag === "Listing") yield* attempt(self, listAll(self, place.paged))
+    if (place._tag === "Listing") yield* attempt(self, firstInTime(self, listAll(self, place.paged)))
     else if (place._tag === "Watching") yield* attempt(self, watch(self, place.from))
     else if (place._tag === "BackingOff") {
       yield* Effect.sleep(place.delayMillis)
@@ -92,6 +92,19 @@ const keepInStep = Effect.fnUntraced(function*(self: Work) {
     } else return yield* Effect.never
   }
 })
+
+/** An attempt at the first list that is spaced by a cooldown may take as long as others would wait for it. */
+const firstInTime = <E>(self: Work, list: Effect.Effect<void, E>): Effect.Effect<void, E | Machine.Failure> =>
+  Machine.isCooling(self.state.machine)
+    ? Effect.timeoutOrElse(list, {
+      duration: self.settings.syncMillis,
+      orElse: () =>
+        Effect.fail<Machine.Failure>({
+          _tag: "Silent",
+          message: `the first list took longer than ${self.settings.syncMillis} ms`
+        })
+    })
+    : list
 
 /** A list or a watch that ends in whatever way: the machine decides what follows. */
 const attempt = (self: Work, work: Effect.Effect<void, StoreError | Machine.Failure>): Effect.Effect<void> =>
@@ -107,16 +120,9 @@ const ofStore = (error: StoreError): Machine.Failure => ({
 })
 
 const failed = Effect.fnUntraced(function*(self: Work, failure: Machine.Failure) {
-  const { state } = self
-  const { counters, machine } = state
+  const { machine } = self.state
   const random = yield* Random.next
-  state.staged = undefined
-  state.early.length = 0
-  state.wentBack = false
-  counters.failures++
-  if (failure._tag === "Store" && failure.reason._tag === "Expired") counters.expired++
-  if (failure._tag === "Store" && failure.reason._tag === "Lagged") counters.lagged++
-  Machine.failed(machine, failure, yield* now, random)
+  Rules.failed(self.state, failure, yield* now, random)
   const text = `informer ${self.kind}: ${failure.message}`
   // The first of a row is news; an outage is not told at each attempt.
   yield* machine.place._tag === "BackingOff" && machine.failures === 1 ? Effect.logWarning(text) : Effect.logDebug(text)
@@ -128,14 +134,17 @@ const listAll = Effect.fnUntraced(function*(self: Work, paged: boolean) {
   let first: StoreDriver.Page | undefined
   let page: string | undefined
   do {
-    const got: StoreDriver.Page = yield* driver.list(self.at, {
-      consistency: "mostRecent",
-      metadataOnly: settings.metadataOnly,
-      namespace: self.namespace,
-      selector: self.selector,
-      limit: paged ? settings.pageSize : undefined,
-      page
-    })
+    const got: StoreDriver.Page = yield* inTime(
+      self,
+      driver.list(self.at, {
+        consistency: "mostRecent",
+        metadataOnly: settings.metadataOnly,
+        namespace: self.namespace,
+        selector: self.selector,
+        limit: paged ? settings.pageSize : undefined,
+        page
+      })
+    )
     yield* sliced(got.items, (raw) => Rules.stageObject(state, staged, raw))
     first ??= got // pages that are no snapshot: a watch from the first misses nothing
     page = got.next
@@ -143,6 +152,14 @@ const listAll = Effect.fnUntraced(function*(self: Work, paged: boolean) {
   } while (page !== undefined)
   yield* takeOver(self, staged, first.revision, first.cursor)
 })
+
+/** A store that does not answer is as silent as a watch that brings nothing. */
+const inTime = <A>(self: Work, list: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError | Machine.Failure> => {
+  const { idleMillis } = self.settings
+  if (idleMillis === Infinity) return list
+  const silent: Machine.Failure = { _tag: "Silent", message: `the list brought nothing for ${idleMillis} ms` }
+  return Effect.timeoutOrElse(list, { duration: idleMillis, orElse: () => Effect.fail(silent) })
+}
 
 /** Not to be interrupted: handlers would miss what the cache has. It ends when the informer is closed. */
 const takeOver = (self: Work, staged: Cache.Staged, revision: Revision, cursor: Cursor) =>
@@ -174,9 +191,7 @@ const watch = (
 ): Effect.Effect<void, StoreError | Machine.Failure> =>
   Effect.flatMap(Clock.Clock, (clock) => {
     const { driver, settings, state } = self
-    state.staged = from === "current" ? Cache.stage(state.cache, Machine.distrusts(state.machine)) : undefined
-    state.early.length = 0
-    if (from !== "current" && state.counters.events + state.counters.bookmarks > 0) state.counters.reconnects++
+    Rules.beginWatch(state, from)
     self.lastSignMillis = millisOf(clock)
     const events = driver.watch(self.at, {
       from,
@@ -209,10 +224,14 @@ const untilSilent = Effect.fnUntraced(function*(self: Work, clock: Clock.Clock) 
   }
 })
 
+/** Once: what it asks for may come through a watch too, and is due again only when it is in. */
 const untilRelist = Effect.fnUntraced(function*(self: Work, clock: Clock.Clock) {
   while (true) {
     const left = self.relistAtMillis - millisOf(clock)
-    if (left <= 0) return Machine.relist(self.state.machine, millisOf(clock))
+    if (left <= 0) {
+      self.relistAtMillis = Infinity
+      return Machine.relist(self.state.machine, millisOf(clock))
+    }
     yield* Effect.sleep(Math.min(left, self.settings.relistMillis))
   }
 })

@@ -69,27 +69,25 @@ const countRule = (operator: Operator, count: number): string | undefined => {
 }
 
 /**
- * The test of a requirement, given the label's value or `undefined` where the object has no such label. A negative
+ * Whether a requirement holds for the label's value, `undefined` where the object has no such label. A negative
  * requirement holds for an object without the label.
  */
-export const test = ({ operator, values }: Requirement): (value: string | undefined) => boolean => {
-  const set = new Set(values)
-  const [bound] = values.map(wholeNumber)
+export const holds = ({ operator, values }: Requirement, value: string | undefined): boolean => {
   switch (operator) {
     case "In":
-      return (value) => value !== undefined && set.has(value)
+      return value !== undefined && values.includes(value)
     case "NotIn":
-      return (value) => value === undefined || !set.has(value)
+      return value === undefined || !values.includes(value)
     case "Exists":
-      return (value) => value !== undefined
+      return value !== undefined
     case "DoesNotExist":
-      return (value) => value === undefined
+      return value === undefined
     case "Gt":
-    case "Lt":
-      return (value) => {
-        const number = value === undefined ? undefined : wholeNumber(value)
-        return number !== undefined && bound !== undefined && (operator === "Gt" ? number > bound : number < bound)
-      }
+    case "Lt": {
+      const number = value === undefined ? undefined : wholeNumber(value)
+      const bound = wholeNumber(values[0] ?? "")
+      return number !== undefined && bound !== undefined && (operator === "Gt" ? number > bound : number < bound)
+    }
   }
 }
 

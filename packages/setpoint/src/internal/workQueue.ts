@@ -5,8 +5,8 @@
  * The life of a key: it is *added*, stands *ready* in its lane, is *taken* and runs, and *ends* its pass: then it is ready
  * again, waits for its time, or is dropped. While its gate is closed it is *held* where it would be ready.
  *
- * What is to happen to a key next is collected on its entry (`again`, `delayDue`, `settle`); `settleDown` turns it into a
- * place. So an add means the same whichever place the key is in.
+ * What is to happen to a key next is collected on its entry (`again`, `timing`); `settleDown` turns it into a place. So an
+ * add means the same whichever place the key is in.
  */
 import type * as Tracer from "effect/Tracer"
 import type * as RateLimiter from "../RateLimiter.ts"
@@ -33,8 +33,29 @@ interface Memory<E> {
   requeue: RateLimiter.Backoff | undefined
 }
 
-/** Everything about one live key. `place` says where it is; it stands in the line or heap of that place. */
-export class Entry<K, R, E> implements Line.Linked<Entry<K, R, E>>, DelayHeap.Due {
+/** The times of a key that was delayed, debounced or gated. */
+export class Timing<N> implements DelayHeap.Due {
+  readonly entry: N
+  due: number = Infinity
+  order: number = 0
+  heapIndex: number = -1
+  /** The earliest delayed add collected, or Infinity. */
+  delayDue: number = Infinity
+  /** The debounce window that is open: it ends at `due`, however many adds come, never after `by`. */
+  settle: { due: number; readonly by: number } | undefined = undefined
+  /** The gate is closed until then; -Infinity where it is open. */
+  gate: number = -Infinity
+  gateExpired: boolean = false
+  constructor(entry: N) {
+    this.entry = entry
+  }
+}
+
+/**
+ * Everything about one live key. `place` says where it is; it stands in the line or heap of that place. Small, since a list
+ * of a million objects makes a million of them: what few keys need is made when they first need it.
+ */
+export class Entry<K, R, E> implements Line.Linked<Entry<K, R, E>> {
   readonly key: K
   place: Place = "Idle"
   line: Line.Line<Entry<K, R, E>> | undefined = undefined
@@ -44,24 +65,15 @@ export class Entry<K, R, E> implements Line.Linked<Entry<K, R, E>>, DelayHeap.Du
   lane: Lane = lowest
   /** Ready: when it came to its lane. Running: when its pass began. */
   since: number = 0
-  /** When it last became ready. */
-  readySince: number = 0
-  due: number = Infinity
-  order: number = 0
-  heapIndex: number = -1
+  /** When it became ready, where it was lifted to another lane since then. */
+  beforeLift: number | undefined = undefined
   /** A direct add is collected. */
   again: boolean = false
-  /** The earliest delayed add collected, or Infinity. */
-  delayDue: number = Infinity
-  /** The debounce window that is open: it ends at `due`, however many adds come, never after `by`. */
-  settle: { due: number; readonly by: number } | undefined = undefined
+  timing: Timing<Entry<K, R, E>> | undefined = undefined
   reasons: Array<R> | undefined = undefined
   others: number = 0
   trace: Tracer.AnySpan | undefined = undefined
   memory: Memory<E> | undefined = undefined
-  /** The gate is closed until then; -Infinity where it is open. */
-  gate: number = -Infinity
-  gateExpired: boolean = false
   /** How many passes began: a ticket of an earlier one has no say. */
   passes: number = 0
   constructor(key: K) {
@@ -106,7 +118,7 @@ export interface State<K, R, E> {
   /** Keys that only remember something: failures, or a closed gate. */
   readonly idle: Entries<K, R, E>
   /** Waiting and Held by when they are due, and idle ones by when their gate opens. */
-  readonly delayed: DelayHeap.DelayHeap<Entry<K, R, E>>
+  readonly delayed: DelayHeap.DelayHeap<Timing<Entry<K, R, E>>>
   adds: number
   retries: number
   readonly queueSeconds: Histogram.Histogram
@@ -138,13 +150,28 @@ export const clampDelay = (millis: number): number => millis > 0 ? Math.min(Math
 
 const leavePlace = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>): void => {
   Line.leave(entry)
-  DelayHeap.remove(state.delayed, entry)
+  if (entry.timing !== undefined) DelayHeap.remove(state.delayed, entry.timing)
 }
 
+const timingOf = <K, R, E>(entry: Entry<K, R, E>): Timing<Entry<K, R, E>> => entry.timing ??= new Timing(entry)
+
 const waitUntil = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, due: number): void => {
-  entry.due = due
-  DelayHeap.insert(state.delayed, entry)
+  const timing = timingOf(entry)
+  timing.due = due
+  DelayHeap.insert(state.delayed, timing)
 }
+
+const gateOf = <K, R, E>({ timing }: Entry<K, R, E>): number => timing === undefined ? -Infinity : timing.gate
+
+/** The earliest time that an add asked for, or Infinity. */
+const dueOf = <K, R, E>({ timing }: Entry<K, R, E>): number =>
+  timing === undefined
+    ? Infinity
+    : timing.settle === undefined
+    ? timing.delayDue
+    : Math.min(timing.delayDue, timing.settle.due)
+
+const readySince = <K, R, E>(entry: Entry<K, R, E>): number => entry.beforeLift ?? entry.since
 
 const drop = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>): void => {
   entry.place = "Idle"
@@ -153,40 +180,44 @@ const drop = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>): void => {
 
 /** The key is due: it stands ready at the end of its lane, or is held while its gate is closed. */
 const standInLine = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
-  if (entry.gate > now) {
+  const { timing } = entry
+  if (timing !== undefined && timing.gate > now) {
     entry.place = "Held"
-    return waitUntil(state, entry, entry.gate)
+    return waitUntil(state, entry, timing.gate)
   }
-  if (entry.gate !== -Infinity) {
-    entry.gateExpired = true
-    entry.gate = -Infinity
+  if (timing !== undefined && timing.gate !== -Infinity) {
+    timing.gateExpired = true
+    timing.gate = -Infinity
   }
   entry.place = "Ready"
-  entry.since = entry.readySince = now
+  entry.since = now
+  entry.beforeLift = undefined
   Line.join(state.lanes[entry.lane], entry)
 }
 
 const becomeDue = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
   entry.again = false
-  entry.delayDue = Infinity
-  entry.settle = undefined
+  if (entry.timing !== undefined) {
+    entry.timing.delayDue = Infinity
+    entry.timing.settle = undefined
+  }
   state.adds++
   standInLine(state, entry, now)
 }
 
 const rest = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
-  const isClosed = entry.gate > now
-  if (!isClosed) entry.gate = -Infinity
-  if (entry.memory === undefined && !isClosed) return drop(state, entry)
+  const gate = gateOf(entry)
+  if (gate <= now) entry.timing = undefined
+  if (entry.memory === undefined && gate <= now) return drop(state, entry)
   entry.place = "Idle"
   Line.join(state.idle, entry)
-  if (isClosed) waitUntil(state, entry, entry.gate)
+  if (gate > now) waitUntil(state, entry, gate)
 }
 
 /** Gives an entry that is in no place the place that its collected adds ask for (Q4: the earliest of them). */
 const settleDown = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
   if (state.phase !== "Open") return endAfterClose(state, entry, now)
-  const due = Math.min(entry.delayDue, entry.settle === undefined ? Infinity : entry.settle.due)
+  const due = dueOf(entry)
   if (entry.again || due <= now) return becomeDue(state, entry, now)
   if (due === Infinity) return rest(state, entry, now)
   entry.place = "Waiting"
@@ -195,7 +226,7 @@ const settleDown = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: 
 
 /** After a close only a direct add that came before it counts (Q8). */
 const endAfterClose = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
-  if (state.phase === "Closed" && entry.again && entry.gate <= now) becomeDue(state, entry, now)
+  if (state.phase === "Closed" && entry.again && gateOf(entry) <= now) becomeDue(state, entry, now)
   else drop(state, entry)
 }
 
@@ -260,8 +291,9 @@ const restartWindow = <K, R, E>(
   now: number
 ): void => {
   const due = now + debounce.windowMillis
-  if (entry.settle === undefined) entry.settle = { due, by: now + debounce.maxWaitMillis }
-  else entry.settle.due = Math.min(due, entry.settle.by)
+  const timing = timingOf(entry)
+  if (timing.settle === undefined) timing.settle = { due, by: now + debounce.maxWaitMillis }
+  else timing.settle.due = Math.min(due, timing.settle.by)
 }
 
 /** A delayed add: the earliest time wins, and one that is due already is a direct add (Q4). */
@@ -275,8 +307,9 @@ export const addAfter = <K, R, E>(
   const delay = clampDelay(delayMillis)
   if (delay === 0 || entry.place === "Ready" || entry.place === "Held") return addNow(state, entry, lane, now)
   if (lane < entry.lane) entry.lane = lane
-  if (now + delay >= entry.delayDue) return
-  entry.delayDue = now + delay
+  const timing = timingOf(entry)
+  if (now + delay >= timing.delayDue) return
+  timing.delayDue = now + delay
   if (entry.place !== "Running") moveOn(state, entry, now)
 }
 
@@ -288,6 +321,7 @@ const liftNeverSink = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, la
   if (lane >= entry.lane - lanesRisen(state, entry, now)) return
   Line.leave(entry)
   entry.lane = lane
+  entry.beforeLift ??= entry.since
   entry.since = now
   Line.join(state.lanes[lane], entry)
 }
@@ -295,14 +329,15 @@ const liftNeverSink = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, la
 // Time
 
 /** When the earliest delayed entry is due, or Infinity. */
-export const earliestDue = <K, R, E>(state: State<K, R, E>): number => DelayHeap.first(state.delayed)?.due ?? Infinity
+export const earliestDue = <K, R, E>(state: State<K, R, E>): number => DelayHeap.firstDue(state.delayed)
 
 /** What is due by now becomes ready, in order of its time; gates whose time has come open. Gives how many became ready. */
 export const releaseDue = <K, R, E>(state: State<K, R, E>, now: number): number => {
   const before = depth(state)
   for (;;) {
-    const entry = DelayHeap.first(state.delayed)
-    if (entry === undefined || entry.due > now) return depth(state) - before
+    const timing = DelayHeap.first(state.delayed)
+    if (timing === undefined || timing.due > now) return depth(state) - before
+    const { entry } = timing
     leavePlace(state, entry)
     if (entry.place === "Waiting") becomeDue(state, entry, now)
     else if (entry.place === "Held") standInLine(state, entry, now)
@@ -316,14 +351,14 @@ export const releaseDue = <K, R, E>(state: State<K, R, E>, now: number): number 
 export const closeGate = <K, R, E>(state: State<K, R, E>, key: K, untilMillis: number, now: number): void => {
   if (state.phase !== "Open" || !(untilMillis > now)) return
   const entry = entryOf(state, key)
-  entry.gate = untilMillis
+  timingOf(entry).gate = untilMillis
   moveByGate(state, entry, now)
 }
 
 export const openGate = <K, R, E>(state: State<K, R, E>, key: K, now: number): void => {
   const entry = state.settings.slot.get(key)
-  if (entry === undefined || entry.gate === -Infinity) return
-  entry.gate = -Infinity
+  if (entry?.timing === undefined || entry.timing.gate === -Infinity) return
+  entry.timing.gate = -Infinity
   moveByGate(state, entry, now)
 }
 
@@ -390,12 +425,12 @@ export const take = <K, R, E>(state: State<K, R, E>, now: number): Ticket<K, R, 
     reasons: entry.reasons ?? none,
     others: entry.others,
     trace: entry.trace,
-    readySinceMillis: entry.readySince,
+    readySinceMillis: readySince(entry),
     startedMillis: now,
     failures: memory === undefined ? 0 : memory.failures,
     requeues: memory === undefined ? 0 : memory.requeues,
     retryDueMillis: memory === undefined || memory.retryDue === -Infinity ? undefined : memory.retryDue,
-    gateExpired: entry.gateExpired,
+    gateExpired: entry.timing !== undefined && entry.timing.gateExpired,
     entry,
     pass: ++entry.passes
   }
@@ -404,7 +439,7 @@ export const take = <K, R, E>(state: State<K, R, E>, now: number): Ticket<K, R, 
 }
 
 const run = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number): void => {
-  if (state.settings.metrics) Histogram.observe(state.queueSeconds, (now - entry.readySince) / 1000)
+  if (state.settings.metrics) Histogram.observe(state.queueSeconds, (now - readySince(entry)) / 1000)
   Line.leave(entry)
   entry.place = "Running"
   entry.since = now
@@ -412,7 +447,7 @@ const run = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, now: number)
   entry.reasons = undefined
   entry.others = 0
   entry.trace = undefined
-  entry.gateExpired = false
+  if (entry.timing !== undefined) entry.timing.gateExpired = false
   Line.join(state.running, entry)
 }
 
@@ -453,7 +488,10 @@ const follow = <K, R, E>(
     if (lane < entry.lane) entry.lane = lane
     if (next.reason !== undefined) noteReason(state, entry, next.reason)
     if (delay === 0) entry.again = true
-    else entry.delayDue = Math.min(entry.delayDue, now + delay)
+    else {
+      const timing = timingOf(entry)
+      timing.delayDue = Math.min(timing.delayDue, now + delay)
+    }
   }
   settleDown(state, entry, now)
 }
@@ -563,7 +601,7 @@ const dropAll = <K, R, E>(state: State<K, R, E>, entries: ReadonlyArray<Entry<K,
 export const close = <K, R, E>(state: State<K, R, E>): void => {
   if (state.phase !== "Open") return
   state.phase = "Closed"
-  dropAll(state, state.delayed.items.toReversed())
+  dropAll(state, state.delayed.items.toReversed().map(({ entry }) => entry))
   dropAll(state, Line.toArray(state.idle))
 }
 
@@ -608,11 +646,12 @@ export interface Probe<K, R> {
 
 const nextOf = <K, R, E>(entry: Entry<K, R, E>, now: number): Probe<K, R>["next"] => {
   if (entry.place === "Ready" || entry.again) return undefined
-  const due = entry.place === "Running" ? Math.min(entry.delayDue, entry.settle?.due ?? Infinity) : entry.due
-  if (due === Infinity || (entry.place === "Idle" && entry.heapIndex < 0)) return undefined
+  const { timing } = entry
+  const due = timing === undefined ? Infinity : entry.place === "Running" ? dueOf(entry) : timing.due
+  if (timing === undefined || due === Infinity || (entry.place === "Idle" && timing.heapIndex < 0)) return undefined
   const inMillis = Math.max(0, due - now)
   if (entry.place === "Held" || entry.place === "Idle") return { inMillis, why: "gate" }
-  if (entry.settle !== undefined && entry.settle.due < entry.delayDue) return { inMillis, why: "debounce" }
+  if (timing.settle !== undefined && timing.settle.due < timing.delayDue) return { inMillis, why: "debounce" }
   return { inMillis, why: entry.memory?.retryDue === due ? "retry" : "delay" }
 }
 
@@ -621,7 +660,7 @@ const probeOf = <K, R, E>(entry: Entry<K, R, E>, now: number): Probe<K, R> => ({
   place: entry.place,
   lane: entry.lane,
   sinceMillis: entry.place === "Ready"
-    ? now - entry.readySince
+    ? now - readySince(entry)
     : entry.place === "Running"
     ? now - entry.since
     : undefined,
@@ -630,7 +669,7 @@ const probeOf = <K, R, E>(entry: Entry<K, R, E>, now: number): Probe<K, R> => ({
   requeues: entry.memory?.requeues ?? 0,
   reasons: entry.reasons?.slice() ?? none,
   others: entry.others,
-  gateClosed: entry.gate > now
+  gateClosed: gateOf(entry) > now
 })
 
 export const probe = <K, R, E>(state: State<K, R, E>, key: K, now: number): Probe<K, R> | undefined => {
@@ -642,19 +681,22 @@ export const probe = <K, R, E>(state: State<K, R, E>, key: K, now: number): Prob
 export const entries = <K, R, E>(state: State<K, R, E>): Array<Entry<K, R, E>> => [
   ...state.lanes.flatMap(Line.toArray),
   ...Line.toArray(state.running),
-  ...state.delayed.items.filter((entry) => entry.place !== "Idle"),
+  ...state.delayed.items.map(({ entry }) => entry).filter(({ place }) => place !== "Idle"),
   ...Line.toArray(state.idle)
 ]
 
 /** What is known of every live key, those of each place in order. */
 export const probeAll = <K, R, E>(state: State<K, R, E>, now: number): Array<Probe<K, R>> => {
-  const byTime = (a: DelayHeap.Due, b: DelayHeap.Due): number => a.due - b.due || a.order - b.order
   const inPlace = (place: Place) => entries(state).filter((entry) => entry.place === place)
+  const byTime = (place: Place) =>
+    state.delayed.items.filter(({ entry }) => entry.place === place)
+      .toSorted((a, b) => a.due - b.due || a.order - b.order)
+      .map(({ entry }) => entry)
   return [
     ...inPlace("Ready"),
     ...inPlace("Running"),
-    ...inPlace("Waiting").toSorted(byTime),
-    ...inPlace("Held").toSorted(byTime),
+    ...byTime("Waiting"),
+    ...byTime("Held"),
     ...inPlace("Idle")
   ].map((entry) => probeOf(entry, now))
 }

@@ -242,11 +242,12 @@ class Both {
         ? idle
         : undefined
       assert.strictEqual(entry.line, line, "Q1")
-      if (entry.heapIndex >= 0) assert.strictEqual(delayed.items[entry.heapIndex], entry)
-      if (entry.place === "Waiting" || entry.place === "Held") assert.isAtLeast(entry.heapIndex, 0)
-      if (entry.place === "Ready" || entry.place === "Running") assert.strictEqual(entry.heapIndex, -1)
+      const heapIndex = entry.timing === undefined ? -1 : entry.timing.heapIndex
+      if (heapIndex >= 0) assert.strictEqual(delayed.items[heapIndex], entry.timing)
+      if (entry.place === "Waiting" || entry.place === "Held") assert.isAtLeast(heapIndex, 0)
+      if (entry.place === "Ready" || entry.place === "Running") assert.strictEqual(heapIndex, -1)
     }
-    const idleInHeap = delayed.items.filter((entry) => entry.place === "Idle").length
+    const idleInHeap = delayed.items.filter(({ entry }) => entry.place === "Idle").length
     const standing = lanes[0].length + lanes[1].length + lanes[2].length + running.length + idle.length
     assert.strictEqual(standing + delayed.items.length - idleInHeap, this.entries.size, "Q7")
     for (const item of delayed.items) {
