@@ -84,7 +84,7 @@ const settle = (run: Run, node: Definition.Node, place: Place): Step => {
 /** What one waits for leaves it out with it, or makes it wait. */
 const heldBy = (run: Run, node: Definition.Node): Place | undefined => {
   const others = [...run.definition.dependencies.get(node.id) ?? []].map((id) => [id, placeOf(run, id)] as const)
-  const [skipped] = others.filter(([, place]) => place._tag === "Skipped")
+  const skipped = others.find(([, place]) => place._tag === "Skipped")
   if (skipped !== undefined) return { _tag: "Skipped", why: `${skipped[0]} is left out` }
   const waited = others.filter(([, place]) => place._tag !== "Ready").map(([id]) => id)
   return waited.length === 0 ? undefined : { _tag: "Waiting", why: `waits for ${waited.join(", ")}` }
