@@ -134,6 +134,7 @@ const insert = <V>(many: Many<V>, selector: Matcher, value: V): void => {
 
 /** The requirement that finds the selector with the fewest others on the same postings; the fewest postings decide ties. */
 const hookOf = <V>(many: Many<V>, { requirements }: Matcher): Requirement | undefined => {
+  if (requirements.length === 1 && requirements[0].operator !== "NotIn") return requirements[0]
   let best: Requirement | undefined
   let bestCost = Infinity
   for (const requirement of requirements) {

@@ -8,7 +8,7 @@
 import * as Board from "./watchBoard.ts"
 
 /** The requests on one source. */
-export interface Source<I, S> extends Board.State<WatchSet<I, S>, Request<I, S>> {
+export interface Source<I, S> extends Board.State<I, Request<I, S>> {
   readonly coordinator: State<I, S>
   readonly source: S
 }
@@ -23,11 +23,10 @@ export interface WatchSet<I, S> {
   pass: number
   /** Where the request stands that is expected next. */
   next: number
-  told: number
 }
 
 export interface Request<I, S> {
-  readonly set: WatchSet<I, S>
+  readonly instance: I
   readonly board: Source<I, S>
   readonly target: Board.Target
   /** Its place in the set. */
@@ -40,20 +39,17 @@ export interface State<I, S> {
   readonly groupOf: (instance: I) => unknown
   /** By group, then by instance. */
   readonly groups: Map<unknown, Map<I, WatchSet<I, S>>>
-  /** Numbers the events of all boards. */
-  events: number
 }
 
 export const make = <I, S>(groupOf: (instance: I) => unknown): State<I, S> => ({
   groupOf,
-  groups: new Map(),
-  events: 0
+  groups: new Map()
 })
 
 export const makeBoard = <I, S>(coordinator: State<I, S>, source: S, indexes: Board.Indexes): Source<I, S> => ({
   coordinator,
   source,
-  ...Board.make<WatchSet<I, S>, Request<I, S>>(indexes)
+  ...Board.make<I, Request<I, S>>(indexes)
 })
 
 export const find = <I, S>({ groupOf, groups }: State<I, S>, instance: I): WatchSet<I, S> | undefined =>
@@ -64,8 +60,7 @@ const makeSet = <I, S>(instance: I): WatchSet<I, S> => ({
   requests: [],
   committed: 0,
   pass: 0,
-  next: 0,
-  told: 0
+  next: 0
 })
 
 const remember = <I, S>({ groupOf, groups }: State<I, S>, set: WatchSet<I, S>): void => {
@@ -86,20 +81,24 @@ const forget = <I, S>({ groupOf, groups }: State<I, S>, { instance }: WatchSet<I
 export const watch = <I, S>(board: Source<I, S>, instance: I, target: Board.Target): "new" | "known" => {
   const set = find(board.coordinator, instance) ?? makeSet<I, S>(instance)
   const expected = set.requests[set.next]
-  const known = expected !== undefined && expected.board === board && Board.same(expected.target, target)
-    ? expected
-    : Board.find(board, target, set)
-  if (known !== undefined) {
-    known.asked = set.pass
-    set.next = known.at + 1
-    return "known"
+  if (expected !== undefined && expected.board === board && Board.same(expected.target, target)) {
+    return askAgain(set, expected)
   }
-  const request: Request<I, S> = { set, board, target, at: set.requests.length, asked: set.pass }
-  Board.add(board, request)
+  const posting = Board.postingOf(board, target)
+  const known = Board.requestOf(posting, instance)
+  if (known !== undefined) return askAgain(set, known)
+  const request: Request<I, S> = { instance, board, target, at: set.requests.length, asked: set.pass }
+  Board.add(board, posting, request)
   if (set.requests.length === 0) remember(board.coordinator, set)
   set.requests.push(request)
   set.next = set.requests.length
   return "new"
+}
+
+const askAgain = <I, S>(set: WatchSet<I, S>, request: Request<I, S>): "known" => {
+  request.asked = set.pass
+  set.next = request.at + 1
+  return "known"
 }
 
 /** [D2] What was asked for in this pass is the committed set. */
@@ -155,7 +154,7 @@ const leave = <I, S>(request: Request<I, S>): boolean => {
 
 /** [D4] [D5] Tells each instance once. How many were told. */
 export const route = <I, S>(board: Source<I, S>, change: Board.Change, tell: (instance: I) => void): number => {
-  const found = Board.matching(board, change, ++board.coordinator.events)
-  for (const { instance } of found) tell(instance)
+  const found = Board.matching(board, change)
+  for (const instance of found) tell(instance)
   return found.length
 }

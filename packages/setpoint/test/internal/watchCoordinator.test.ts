@@ -89,7 +89,7 @@ describe("the rules of the watch coordinator", () => {
                 catch: (error) =>
                   new Disagreement({ stack: error instanceof Error ? String(error.stack) : String(error) })
               }),
-            { runs: 1000, size: 80, maxShrinks: 3000 }
+            { runs: 500, size: 80, maxShrinks: 3000 }
           )
           assert.strictEqual(result._tag, "Passed", Arbitrary.formatCheckFailure(result))
         }),
