@@ -5,22 +5,21 @@ import * as Effect from "effect/Effect"
 import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
-import type { AnyObject, Kinds } from "./Kinds.ts"
+import type { AnyObject } from "./Kinds.ts"
 import * as Names from "./names.ts"
-import * as Wakeups from "./wakeups.ts"
 import * as World from "./World.ts"
 
-export const make = Effect.fnUntraced(function*(definition: Definition) {
-  return Reconciler.make(definition.kind, {
+/** What a pass reads is what wakes its instance (`track`): its objects, what it refers to, whether they are there or not. */
+export const make = (definition: Definition) =>
+  Reconciler.make(definition.kind, {
     name: definition.kind.groupKind,
-    watches: yield* Wakeups.of(definition),
+    track: true,
     reconcile: (request) =>
       Effect.flatMap(
         Store.get(definition.kind, request),
         (instance) => Finalizer.run(finalizerOf(definition), instance, (instance) => bring(definition, instance))
       )
   })
-})
 
 /** Makes the world as the instance asks, as far as can be said now, and says in its status how far that is. */
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
@@ -51,14 +50,14 @@ const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
     case "Settled":
       return
     case "Read": {
-      const found = yield* World.find({ ...node, namespace: step.namespace }, step.name)
+      const found = yield* World.findIn({ ...node, namespace: step.namespace }, step.name)
       return Rules.observe(run, node, found === undefined ? [] : [found])
     }
     case "List":
       return Rules.observe(run, node, yield* World.list({ ...node, namespace: step.namespace }, step.selector))
     case "Apply": {
       for (const wanted of step.wanted) {
-        const obstacle = Rules.obstacle(run, yield* World.find(wanted, wanted.name))
+        const obstacle = Rules.obstacle(run, yield* World.findIn(wanted, wanted.name))
         if (obstacle !== undefined) return Rules.put(run, node, obstacle)
       }
       return Rules.observe(run, node, yield* Effect.forEach(step.wanted, World.apply))
@@ -121,6 +120,3 @@ const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: An
     return Finalizer.notYet(Outcome.done)
   }
 })
-
-/** What an instance's pass needs. */
-export type Services = Store.Store | Kinds
