@@ -1,6 +1,7 @@
 /**
  * The reconciler of one definition's instances. The rules decide (`instanceRules.ts`); here it is done.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
 import type { Definition, Node } from "./definition.ts"
@@ -9,11 +10,18 @@ import type { AnyObject } from "./Kinds.ts"
 import * as Names from "./names.ts"
 import * as World from "./World.ts"
 
+/** Hears what each pass has found out: for pictures of what moves. Default: nobody. */
+export const Progress: Context.Reference<(run: Rules.Run) => void> = Context.Reference<(run: Rules.Run) => void>(
+  "blueprints/Progress",
+  { defaultValue: () => () => {} }
+)
+
 /** What a pass reads is what wakes its instance (`track`): its objects, what it refers to, whether they are there or not. */
 export const make = (definition: Definition) =>
   Reconciler.make(definition.kind, {
     name: definition.kind.groupKind,
     track: true,
+    suspended: ({ metadata }) => metadata.annotations?.[Names.reconcileAnnotation] === "suspended",
     reconcile: (request) =>
       Effect.flatMap(
         Store.get(definition.kind, request),
@@ -24,10 +32,6 @@ export const make = (definition: Definition) =>
 /** Makes the world as the instance asks, as far as can be said now, and says in its status how far that is. */
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
   const instance = yield* manage(definition, read)
-  if (instance.metadata.annotations?.[Names.reconcileAnnotation] === "suspended") {
-    yield* Store.updateStatus(definition.kind, instance, Rules.suspendedStatus)
-    return Outcome.done
-  }
   const run = Rules.start(definition, instance)
   const errors: Array<StoreError.StoreError | Kind.InvalidKind> = []
   for (const node of definition.nodes) {
@@ -40,6 +44,8 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
   const present = yield* belongings(instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
   yield* Store.updateStatus(definition.kind, instance, Rules.statusOf(run))
+  const tell = yield* Progress
+  tell(run)
   const [error] = errors
   return error === undefined ? Outcome.done : yield* error
 })
