@@ -1,34 +1,37 @@
 /**
  * The reconciler of one definition's instances. The rules decide (`instanceRules.ts`); here it is done.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
-import type { AnyObject, Kinds } from "./Kinds.ts"
+import type { AnyObject } from "./Kinds.ts"
 import * as Names from "./names.ts"
-import * as Wakeups from "./wakeups.ts"
 import * as World from "./World.ts"
 
-export const make = Effect.fnUntraced(function*(definition: Definition) {
-  return Reconciler.make(definition.kind, {
+/** Hears what each pass has found out: for pictures of what moves. Default: nobody. */
+export const Progress: Context.Reference<(run: Rules.Run) => void> = Context.Reference<(run: Rules.Run) => void>(
+  "blueprints/Progress",
+  { defaultValue: () => () => {} }
+)
+
+/** What a pass reads is what wakes its instance (`track`): its objects, what it refers to, whether they are there or not. */
+export const make = (definition: Definition) =>
+  Reconciler.make(definition.kind, {
     name: definition.kind.groupKind,
-    watches: yield* Wakeups.of(definition),
+    track: true,
+    suspended: ({ metadata }) => metadata.annotations?.[Names.reconcileAnnotation] === "suspended",
     reconcile: (request) =>
       Effect.flatMap(
         Store.get(definition.kind, request),
         (instance) => Finalizer.run(finalizerOf(definition), instance, (instance) => bring(definition, instance))
       )
   })
-})
 
 /** Makes the world as the instance asks, as far as can be said now, and says in its status how far that is. */
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
   const instance = yield* manage(definition, read)
-  if (instance.metadata.annotations?.[Names.reconcileAnnotation] === "suspended") {
-    yield* Store.updateStatus(definition.kind, instance, Rules.suspendedStatus)
-    return Outcome.done
-  }
   const run = Rules.start(definition, instance)
   const errors: Array<StoreError.StoreError | Kind.InvalidKind> = []
   for (const node of definition.nodes) {
@@ -41,6 +44,8 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
   const present = yield* belongings(instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
   yield* Store.updateStatus(definition.kind, instance, Rules.statusOf(run))
+  const tell = yield* Progress
+  tell(run)
   const [error] = errors
   return error === undefined ? Outcome.done : yield* error
 })
@@ -51,14 +56,14 @@ const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
     case "Settled":
       return
     case "Read": {
-      const found = yield* World.find({ ...node, namespace: step.namespace }, step.name)
+      const found = yield* World.findIn({ ...node, namespace: step.namespace }, step.name)
       return Rules.observe(run, node, found === undefined ? [] : [found])
     }
     case "List":
       return Rules.observe(run, node, yield* World.list({ ...node, namespace: step.namespace }, step.selector))
     case "Apply": {
       for (const wanted of step.wanted) {
-        const obstacle = Rules.obstacle(run, yield* World.find(wanted, wanted.name))
+        const obstacle = Rules.obstacle(run, yield* World.findIn(wanted, wanted.name))
         if (obstacle !== undefined) return Rules.put(run, node, obstacle)
       }
       return Rules.observe(run, node, yield* Effect.forEach(step.wanted, World.apply))
@@ -121,6 +126,3 @@ const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: An
     return Finalizer.notYet(Outcome.done)
   }
 })
-
-/** What an instance's pass needs. */
-export type Services = Store.Store | Kinds

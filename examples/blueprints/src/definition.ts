@@ -450,7 +450,10 @@ const instanceSchema = (spec: SimpleSchema.JsonSchema, status: Expression.Templa
       kind: text,
       metadata: { type: "object" },
       spec,
-      status: { type: "object", properties: { ...fields, state: text, conditions: conditionsSchema } }
+      status: {
+        type: "object",
+        properties: { ...fields, state: text, paused: { type: "boolean" }, conditions: conditionsSchema }
+      }
     }
   }
 }

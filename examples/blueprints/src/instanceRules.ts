@@ -319,7 +319,7 @@ export const deletable = (
 // status
 // ---------------------------------------------------------------------------------------------------------------------
 
-export type State = "ACTIVE" | "IN_PROGRESS" | "ERROR" | "DELETING" | "SUSPENDED"
+export type State = "ACTIVE" | "IN_PROGRESS" | "ERROR" | "DELETING"
 
 /** A status as it is written: the definition's own fields, `state` and `conditions`. */
 export interface Status {
@@ -346,16 +346,6 @@ export const statusOf = (run: Run): Status => {
   const state = failed.length > 0 ? "ERROR" : pending.length > 0 ? "IN_PROGRESS" : "ACTIVE"
   return { ...(isMapping(rendered) ? rendered : {}), state, conditions }
 }
-
-/** Nothing is done for a suspended instance, but what its status said stays. */
-export const suspendedStatus = (current: Json | undefined): Status => ({
-  ...(isMapping(current) ? current : {}),
-  state: "SUSPENDED",
-  conditions: conditionsOf(
-    resolved,
-    condition("ResourcesReady", "Unknown", "Suspended", `the annotation ${Names.reconcileAnnotation} suspends it`)
-  )
-})
 
 export const deletingStatus = (current: Json | undefined, left: ReadonlyArray<Resource.Raw>): Status => ({
   ...(isMapping(current) ? current : {}),
