@@ -397,8 +397,10 @@ const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.
   })
 
 const enqueue = (registration: Registrations.Registration, target: Target, reason = "enqueue") =>
-  Effect.map(Effect.serviceOption(Tracer.ParentSpan), (span) =>
-    Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span)))
+  Effect.map(
+    Effect.serviceOption(Tracer.ParentSpan),
+    (span) => Engine.enqueue(registration, target, { _tag: "Enqueue", reason }, Option.getOrUndefined(span))
+  )
 
 const handleOf = (registration: Registrations.Registration): Registration => ({
   name: registration.name,

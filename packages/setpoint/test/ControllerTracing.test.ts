@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import { TestClock } from "effect/testing"
+import * as Tracer from "effect/Tracer"
 import { Controller, Kind, MemoryStore, Owner, Reconciler, Store } from "setpoint"
 
 const Website = Kind.make({
