@@ -120,7 +120,9 @@ export const print = (requirements: ReadonlyArray<Requirement>): string => requi
 const printRequirement = ({ key, operator, values }: Requirement): string => {
   switch (operator) {
     case "In":
-      return values.length === 1 ? `${key}=${values[0]}` : `${key} in (${values.join()})`
+      return values.length === 1 ?
+        [key, values[0]].join("=") : // one flat text, not a chain of pieces
+        `${key} in (${values.join()})`
     case "NotIn":
       return values.length === 1 ? `${key}!=${values[0]}` : `${key} notin (${values.join()})`
     case "Exists":

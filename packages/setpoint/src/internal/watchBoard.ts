@@ -41,7 +41,7 @@ export interface Counts {
 export interface State<I, R extends Asked<I>> {
   readonly names: Map<string, Postings<I, R>>
   /** By namespace; `undefined` is all of them. */
-  readonly selectors: Map<string | undefined, SelectorIndex.State<Posting<I, R>>>
+  readonly selectors: Map<string | undefined, SelectorIndex.Index<Posting<I, R>>>
   readonly owners: Postings<I, R>
   readonly indexes: Map<string, Index<I, R>>
   readonly counts: Counts
@@ -111,8 +111,10 @@ const setPosting = <I, R extends Asked<I>>(state: State<I, R>, target: Target, p
     case "Name":
       return NameMap.set(getOrMake(state.names, target.namespace, NameMap.make<Posting<I, R>>), target.name, posting)
     case "Selector": {
-      const selectors = getOrMake(state.selectors, target.namespace, SelectorIndex.empty<Posting<I, R>>)
-      return SelectorIndex.set(selectors, target.selector, posting)
+      const before = state.selectors.get(target.namespace) ?? SelectorIndex.empty
+      const after = SelectorIndex.set(before, target.selector, posting)
+      if (after !== before) state.selectors.set(target.namespace, after)
+      return
     }
     case "Owner":
       return NameMap.set(state.owners, target.uid, posting)
@@ -132,10 +134,10 @@ const removePosting = <I, R extends Asked<I>>(state: State<I, R>, target: Target
       return
     }
     case "Selector": {
-      const selectors = state.selectors.get(target.namespace)
-      if (selectors === undefined) return
-      SelectorIndex.remove(selectors, target.selector.text)
-      if (SelectorIndex.size(selectors) === 0) state.selectors.delete(target.namespace)
+      const before = state.selectors.get(target.namespace) ?? SelectorIndex.empty
+      const after = SelectorIndex.remove(before, target.selector.text)
+      if (SelectorIndex.size(after) === 0) state.selectors.delete(target.namespace)
+      else state.selectors.set(target.namespace, after)
       return
     }
     case "Owner":
