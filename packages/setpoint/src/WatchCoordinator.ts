@@ -257,6 +257,18 @@ export const instances = <I, S>(self: WatchCoordinator<I, S>): ReadonlyMap<unkno
   new Map(Array.from(self.state.groups, ([group, sets]) => [group, sets.size]))
 
 /**
+ * How many requests the instances of a group have.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const size = <I, S>(self: WatchCoordinator<I, S>, group: unknown): number => {
+  let count = 0
+  for (const set of self.state.groups.get(group)?.values() ?? []) count += set.requests.length
+  return count
+}
+
+/**
  * What the instance asks for, in the order in which it first did.
  *
  * @category getters
