@@ -22,7 +22,7 @@
  * without a gap.
  *
  * **Memory** Nothing is kept of an instance that asks for nothing, nor of a name, namespace, selector, uid or value that
- * nobody asks for. A request is some 65 bytes, and what its target weighs.
+ * nobody asks for. A request is some 56 bytes, and what its target weighs.
  *
  * **Cost** D4: routing looks up, by hash, and costs what it matches, not how many instances or requests there are. For
  * selectors see `Selector.Index`; each namespace has its own, and those for all namespaces share one. Asking for what was
@@ -281,7 +281,7 @@ export const requestsOf = <I, S>(
   const set = Rules.find(self.state, instance)
   return set === undefined
     ? []
-    : set.requests.map(({ at, board, target }) => ({ source: board.source, target, isCommitted: at < set.committed }))
+    : set.requests.map(({ board, target }, at) => ({ source: board.source, target, isCommitted: at < set.committed }))
 }
 
 /**

@@ -92,11 +92,11 @@ export const endPass = (
   switch (end._tag) {
     case "Done":
       counters.success++
-      WorkQueue.finishUnsafe(queue, ticket)
+      WorkQueue.finishUnsafe(queue, ticket, undefined, now)
       return undefined
     case "Gone":
       counters.success++
-      WorkQueue.finishUnsafe(queue, ticket)
+      WorkQueue.finishUnsafe(queue, ticket, undefined, now)
       return undefined
     case "Requeue": {
       counters.requeue++

@@ -50,7 +50,7 @@ export const begin = (
   const readsStore = request.memory !== undefined && KeyMemory.passBegan(request.memory).readStore
   if (ticket.gateExpired && readsStore) registration.counters.heldByLag++
   request.isTerminal = false
-  slow(request, host.now())
+  slow(request, ticket.startedMillis)
   const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, readsStore)
   const running: Registration.Running = { fiber, number: pass.number, ordered: undefined }
   request.running = running
