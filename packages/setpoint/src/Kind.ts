@@ -100,12 +100,15 @@ export type Input<A extends Any> =
   & { readonly apiVersion?: string | undefined; readonly kind?: string | undefined; readonly metadata: MetadataInput }
 
 /**
- * The status of a kind's objects; `never` where none is declared.
+ * The status of a kind's objects; `never` where none is declared. Of a kind from data ({@link fromJsonSchema}) it is
+ * JSON, which its schema judges when it is written.
  *
  * @category type helpers
  * @since 0.1.0
  */
-export type Status<A extends Any> = A extends { readonly status?: infer S | undefined } ? S : never
+export type Status<A extends Any> = string extends keyof A ? Json
+  : A extends { readonly status?: infer S | undefined } ? S
+  : never
 
 /** A Schema that needs no services. */
 type PureCodec = Schema.Codec<unknown, unknown>

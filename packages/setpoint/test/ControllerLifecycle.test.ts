@@ -267,6 +267,31 @@ describe("E5: registrations come and go", () => {
       }).pipe(Effect.provide(engine()))
   )
 
+  it.effect("[E5] fibers that register and close under few names, in any order, leave nothing open", () =>
+    Effect.gen(function*() {
+      const controller = yield* Controller.Controller
+      const faults = yield* Faults
+      yield* create("a")
+      const stay = script()
+      yield* register(stay, { name: "stay" })
+      const comeAndGo = (i: number) =>
+        Effect.gen(function*() {
+          const log = script(Effect.yieldNow)
+          yield* register(log, { name: `n${i % 3}`, owns: i % 2 === 0 ? [Server] : [] })
+          yield* Effect.repeat(Effect.yieldNow, { times: (i * 7) % 23 })
+        }).pipe(Effect.scoped)
+      for (let round = 0; round < 5; round++) {
+        yield* Effect.forEach(Array.from({ length: 30 }, (_, i) => round * 31 + i), comeAndGo, {
+          concurrency: "unbounded",
+          discard: true
+        })
+        assert.deepStrictEqual((yield* controller.status).map(({ name }) => name), ["stay"])
+        assert.strictEqual(faults.open, 1)
+      }
+      yield* create("b")
+      assert.deepStrictEqual(names(stay.passes), ["a", "b"])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[E5] a registration may be made from inside a pass", () =>
     Effect.gen(function*() {
       const controller = yield* Controller.Controller

@@ -448,6 +448,19 @@ describe("E6: what a gap hides", () => {
       }).pipe(Effect.provide(engine({ store: { history } }))))
   }
 
+  it.effect("[E6] whom an object concerned last is remembered, also where the cache was there before the registration", () =>
+    Effect.gen(function*() {
+      const log = script()
+      let users: ReadonlyArray<{ readonly name: string }> = [{ name: "blog" }]
+      yield* register(script(), { name: "first", watches: [Reconciler.watch(Palette, () => [])] })
+      yield* createPalette("red")
+      yield* register(log, { watches: [Reconciler.watch(Palette, () => users)] })
+      users = [] // the mapping has changed its mind
+      yield* Store.deleteUnconditionally(Palette, { name: "red" })
+      yield* settle
+      assert.deepStrictEqual(log.passes, ["blog@0", "blog@0"])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[E6] a name that was deleted and created again in a gap runs, for its uid differs", () =>
     Effect.gen(function*() {
       const faults = yield* Faults

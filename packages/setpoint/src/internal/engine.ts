@@ -25,7 +25,6 @@ import * as Metrics from "../Metrics.ts"
 import * as Pass from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
-import type { Raw } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
@@ -190,30 +189,44 @@ const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Regi
     (feed) => Effect.sync(() => awaitInput(registration, feed, false))
   )
 
+/** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
+const subscribe = <A>(
+  registration: Registration,
+  feed: Registrations.Feed,
+  options: Pick<Informer.Handler, "redelivery">,
+  listener: (places: Informer.Subscription<A>) => (change: Informer.Change) => void
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    let onChange: ((change: Informer.Change) => void) | undefined = undefined
+    const early: Array<Informer.Change> = []
+    const places = yield* Informer.subscribe<A>(feed.informer, {
+      ...options,
+      onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
+      onSynced: () => inputSynced(registration, feed)
+    })
+    onChange = listener(places)
+    for (const change of early.splice(0)) onChange(change)
+    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+  })
+
 /** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
 const startOwn = (
   engine: Engine,
   registration: Registration,
   feed: Registrations.Feed
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
-    const { redeliveryMillis } = registration.behaviour
-    let onChange: ((change: Informer.Change) => void) | undefined = undefined
-    const early: Array<Informer.Change> = []
-    const requests = yield* Informer.subscribe<EngineRequest>(feed.informer, {
-      onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
-      onSynced: () => inputSynced(registration, feed),
-      redelivery: redeliveryMillis === undefined
-    })
-    const own: Registrations.OwnFeed = { feed, requests }
-    moveIn(engine, registration, own)
-    onChange = Inputs.onOwnChange(registration, own, interrupt)
-    for (const change of early.splice(0)) onChange(change)
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
-    if (redeliveryMillis === undefined) return
-    const deliver = (raw: Raw) => Inputs.redeliver(registration, own, raw)
-    yield* Effect.forkScoped(Redelivery.forEver(feed.informer, redeliveryMillis, deliver))
-  })
+): Effect.Effect<void, never, Scope.Scope> => {
+  const { redeliveryMillis } = registration.behaviour
+  return Effect.andThen(
+    subscribe<EngineRequest>(registration, feed, { redelivery: redeliveryMillis === undefined }, (requests) => {
+      const own: Registrations.OwnFeed = { feed, requests }
+      moveIn(engine, registration, own)
+      return Inputs.onOwnChange(registration, own, interrupt)
+    }),
+    redeliveryMillis === undefined ? Effect.void : Effect.forkScoped(
+      Redelivery.forEver(feed.informer, redeliveryMillis, (raw) => Inputs.redeliver(registration, raw))
+    )
+  )
+}
 
 /** From here on requests hang on this cache. Those the queue knows come along, as strays that find their place again. */
 const moveIn = (engine: Engine, registration: Registration, own: Registrations.OwnFeed): void => {
@@ -261,9 +274,8 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
       `watches ${input.kind.groupKind}`
     )
     awaitInput(registration, feed, input.optional)
-    let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
     const name = `mapping of ${input.kind.groupKind}`
-    const mapper = Mapper.make(input.map, () => targets, {
+    const mapper = Mapper.make(input.map, {
       onFailure: (cause) => {
         registration.counters.handlerDefects++
         registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
@@ -272,11 +284,10 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
       onAnswer: () => void registration.troubles.delete(name)
     })
     yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
-    targets = yield* Informer.subscribe<ReadonlyArray<Target>>(feed.informer, {
-      onChange: Inputs.onWatchedChange(registration, input, mapper),
-      onSynced: () => inputSynced(registration, feed)
+    yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
+      mapper.remembers(lastTargets)
+      return Inputs.onWatchedChange(registration, input, mapper)
     })
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
   })
 
 /** A stream of targets, begun anew with backoff when it ends or fails. */
@@ -480,7 +491,10 @@ const create = Effect.fnUntraced(function*<R>(
   const health = yield* Effect.serviceOption(Health.Health)
   yield* Scope.provide(
     Effect.andThen(
-      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Metrics.register(Telemetry.seriesOf(registration, {
+        workers: () => engine.pool.wanted,
+        watches: () => Dynamic.sizeOf(engine.dynamic, registration)
+      })),
       Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
     ),
     scope

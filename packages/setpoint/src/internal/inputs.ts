@@ -200,13 +200,11 @@ const addRedelivery = (request: Registration.EngineRequest): void => {
 }
 
 /** Hands an object on at the registration's own pace, if the cache still holds it. */
-export const redeliver = (
-  registration: Registration.Registration,
-  own: Registration.OwnFeed,
-  raw: Raw
-): void => {
-  const entry = Informer.entry(own.feed.informer, { namespace: raw.metadata.namespace ?? "", name: raw.metadata.name })
-  if (entry === undefined || registration.isClosed || registration.own !== own) return
+export const redeliver = (registration: Registration.Registration, raw: Raw): void => {
+  const { own } = registration
+  const key = { namespace: raw.metadata.namespace ?? "", name: raw.metadata.name }
+  const entry = own && Informer.entry(own.feed.informer, key)
+  if (own === undefined || entry === undefined || registration.isClosed) return
   addRedelivery(Registration.requestOf(registration, own, entry))
 }
 

@@ -32,6 +32,8 @@ export interface Listener {
   readonly onAnswer: () => void
 }
 
+type LastTargets = Informer.Subscription<ReadonlyArray<Target>>
+
 export interface Mapper {
   /** Finds the targets of a change and hands them on, now or later. */
   readonly map: (
@@ -39,6 +41,8 @@ export interface Mapper {
     lookup: Predicate.Change<Any>,
     deliver: (targets: ReadonlyArray<Target>) => void
   ) => void
+  /** Where the last targets of an object are kept: told before the first change is. */
+  readonly remembers: (lastTargets: LastTargets) => void
   /** Answers what needs an Effect, for ever. */
   readonly run: Effect.Effect<never>
 }
@@ -60,11 +64,8 @@ const union = (...lists: ReadonlyArray<ReadonlyArray<Target>>): ReadonlyArray<Ta
 
 const none: ReadonlyArray<Target> = []
 
-export const make = (
-  map: Mapping<never>,
-  lastTargets: () => Informer.Subscription<ReadonlyArray<Target>> | undefined,
-  listener: Listener
-): Mapper => {
+export const make = (map: Mapping<never>, listener: Listener): Mapper => {
+  let lastTargets: LastTargets | undefined = undefined
   const waiting = new Map<string, Waiting>()
   const failed = new Map<string, Waiting>()
   /** Whose answer is under way. */
@@ -85,9 +86,8 @@ export const make = (
   }
 
   const remember = (entry: Informer.Entry, targets: ReadonlyArray<Target>): ReadonlyArray<Target> => {
-    const subscription = lastTargets()
-    const last = subscription?.get(entry) ?? none
-    subscription?.set(entry, entry.raw === undefined || targets.length === 0 ? undefined : targets)
+    const last = lastTargets?.get(entry) ?? none
+    lastTargets?.set(entry, entry.raw === undefined || targets.length === 0 ? undefined : targets)
     return last
   }
 
@@ -179,6 +179,7 @@ export const make = (
         later(change, lookup, deliver)
       }
     },
+    remembers: (targets) => void (lastTargets = targets),
     run
   }
 }
