@@ -7,31 +7,6 @@ import type { Json, Key, Raw } from "setpoint/Resource"
 import type { Capabilities, Service, WatchEvent } from "setpoint/StoreDriver"
 import { NotFound, StoreError } from "setpoint/StoreError"
 
-/**
- * Objects of a kind repeat themselves: one copy of apiVersion, times and labels serves all. What a driver that decodes
- * JSON does before it freezes.
- */
-export const sharing = (): (object: Raw) => Raw => {
-  const known = new Map<string, string>()
-  const share = (text: string): string => {
-    const same = known.get(text)
-    if (same !== undefined) return same
-    if (known.size === 4096) known.clear()
-    known.set(text, text)
-    return text
-  }
-  return (object) => {
-    const { labels, name } = object.metadata
-    const top = object as { apiVersion: string }
-    const metadata = object.metadata as { creationTimestamp: string }
-    top.apiVersion = share(top.apiVersion)
-    metadata.creationTimestamp = share(metadata.creationTimestamp)
-    const values = labels as { [key: string]: string } | undefined
-    for (const key in values) if (values[key] === name) values[key] = name
-    return object
-  }
-}
-
 const deepFreeze = (value: Json | Raw): void => {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return
   Object.freeze(value)

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Controller from "setpoint/Controller"
 import * as Reconciler from "setpoint/Reconciler"
-import type { Raw } from "setpoint/Resource"
+import * as Resource from "setpoint/Resource"
 import * as Store from "setpoint/Store"
 import type { Service } from "setpoint/StoreDriver"
 import type { Case, Subject } from "../bench.ts"
@@ -43,7 +43,7 @@ const engineWith = (metrics: Metrics): Subject => (of: Case) =>
     const { events, last } = updates(all, 200_000)
     const frames = events.map(({ object }) => Driver.modified(Driver.frozen(object)))
     const final = list(of.n, (i) => last.get(i))
-    const feed = yield* Driver.make(of.n, (i) => all[i] as Raw)
+    const feed = yield* Driver.make(of.n, (i) => all[i] as Resource.Raw)
     const allSeen = Deferred.makeUnsafe<void>()
     const lastSeen = Deferred.makeUnsafe<void>()
     let passes = 0
@@ -105,7 +105,7 @@ export const latency: Subject = (of) =>
     const all = list(of.n, objects("object")).map(Driver.frozen)
     const { events } = updates(all, warmUp + count)
     const frames = events.map(({ object }) => Driver.modified(Driver.frozen(object)))
-    const direct = Driver.makeDirect(of.n, (i) => all[i] as Raw)
+    const direct = Driver.makeDirect(of.n, (i) => all[i] as Resource.Raw)
     const allSeen = Deferred.makeUnsafe<void>()
     const handed = new Float64Array(frames.length)
     const entered = new Float64Array(frames.length)
@@ -151,7 +151,7 @@ export const latency: Subject = (of) =>
 export const million: Subject = (of) =>
   run(Effect.scoped(Effect.gen(function*() {
     const make = objects("object")
-    const share = Driver.sharing()
+    const share = Resource.sharing()
     const feed = yield* Driver.make(of.n, (i) => Driver.frozen(share(make(i))))
     const allSeen = Deferred.makeUnsafe<void>()
     let passes = 0
