@@ -286,7 +286,7 @@ export const benches: ReadonlyArray<Bench> = [
     name: "at-rest",
     what: "CPU of a Controller while n reconciled objects are at rest, as a share of one core",
     cases: [{ n: 100_000, workers: 4 }],
-    figures: ["cpu_share"],
+    figures: ["cpu_share", "bytes_per_object"],
     subjects: { setpoint: OurRest.atRest },
     goals: [{ figure: "cpu_share", factor: 0.01, of: "absolute" }]
   }
