@@ -6,7 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { Condition, Controller, DynamicController, Finalizer, Kind, Outcome, Reconciler, Store } from "setpoint"
+import {
+  Condition,
+  Controller,
+  DynamicController,
+  type EventRecorder,
+  Finalizer,
+  Kind,
+  Outcome,
+  Reconciler,
+  Store
+} from "setpoint"
 import * as Crd from "./crd.ts"
 import * as Definition from "./definition.ts"
 import type { Flaw } from "./flaws.ts"
@@ -37,7 +47,7 @@ type State = Map<string, { readonly specText: string; readonly definition: Defin
 export const layer: Layer.Layer<
   never,
   Controller.RegistrationError,
-  Controller.Controller | DynamicController.DynamicController | Store.Store | Kinds
+  Controller.Controller | DynamicController.DynamicController | EventRecorder.EventRecorder | Store.Store | Kinds
 > = Layer.effectDiscard(Effect.gen(function*() {
   const controller = yield* Controller.Controller
   const state: State = new Map()
