@@ -4,7 +4,7 @@ import * as Manifest from "@setpoint/example-manifests"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { EventRecorder, type Resource, Store } from "setpoint"
+import { EventRecorder, MemoryStore, type Resource, Store } from "setpoint"
 import * as Harness from "./utils/harness.ts"
 
 type Json = Resource.Json
@@ -513,6 +513,61 @@ describe("definitions that come, change and go", () => {
       yield* Harness.applyText(chain)
       yield* Harness.applyText(instance("Chain", "two", "{ name: m }"))
       assert.deepStrictEqual(yield* configMaps, ["m-a", "m-b", "m-c"])
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("a definition cannot turn to another kind while there are instances, and may when they are gone", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.applyText(chain.replace("kind: Chain", "kind: Rope"))
+      const refused = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.match(
+        String(at(conditionOf(refused, "Ready"), "message")),
+        /cannot change while there are instances of Chain/
+      )
+      yield* Harness.remove("v1", "ConfigMap", "net-b")
+      assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
+      yield* Harness.remove(example, "Chain", "one")
+      assert.deepStrictEqual(yield* configMaps, [])
+      yield* Harness.applyText(instance("Rope", "two", "{ name: rope }"))
+      assert.deepStrictEqual(yield* configMaps, ["rope-a", "rope-b", "rope-c"])
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("what was begun before a restart is gone on with after it, the deletion of a definition too", () =>
+    Effect.gen(function*() {
+      const driver = yield* MemoryStore.make()
+      const life = Effect.provide(Layer.fresh(Harness.layerOn(Layer.succeed(Store.Store, Store.make(driver)))))
+      yield* Effect.gen(function*() {
+        yield* Harness.applyText(app)
+        yield* Harness.applyText(instance("App", "one", "{}"))
+        assert.deepStrictEqual(yield* configMaps, [])
+      }).pipe(life)
+      yield* Effect.gen(function*() {
+        yield* Harness.settle
+        yield* ready("db-1")
+        assert.deepStrictEqual(yield* configMaps, ["one-config"])
+        yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "app")
+      }).pipe(life)
+      yield* Effect.gen(function*() {
+        yield* Harness.settle
+        yield* Harness.remove("v1", "ConfigMap", "one-config")
+        assert.deepStrictEqual(yield* configMaps, ["one-config"])
+        yield* Harness.remove(example, "App", "one")
+        assert.deepStrictEqual(yield* configMaps, [])
+        assert.isUndefined(yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "app"))
+      }).pipe(life)
+    }))
+
+  it.effect("resources may have names that objects of the language have", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(definition(
+        "Odd",
+        "{ toString: string }",
+        configMap("constructor", "a", "{ valueOf: \"${schema.spec.toString}\" }") +
+          configMap("hasOwnProperty", "b", "{ x: \"${constructor.data.valueOf}\" }")
+      ))
+      yield* Harness.applyText(instance("Odd", "one", "{ toString: text }"))
+      assert.deepStrictEqual(at(yield* get("ConfigMap", "b"), "data"), { x: "text" })
     }).pipe(Effect.provide(Harness.layer)))
 
   it.effect("[K110] two definitions do not touch each other's instances, and cannot make one kind", () =>
