@@ -1,5 +1,5 @@
 /** All benches, in the order of the table of goals. */
-import type { Bench, Case, PeerRun } from "./bench.ts"
+import type { Bench, Case, Goal, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
 import * as PlainSqlite from "./limit/sqlite.ts"
@@ -8,6 +8,7 @@ import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 import * as OurRest from "./ours/rest.ts"
+import * as OurRoute from "./ours/route.ts"
 import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
 
@@ -52,6 +53,22 @@ const memoryPeers = (bench: string) => (of: Case): ReadonlyArray<PeerRun> => {
     { peer: "client-node", program: "node", args: [bench, "unstructured", managed, String(of.n)] }
   ]
 }
+
+const routePeers = (bench: string) => ({ n, variant = "one" }: Case): ReadonlyArray<PeerRun> =>
+  n > 100_000 || variant === "mixed"
+    ? []
+    : [{ peer: "kro", program: "kro", args: ["-bench", bench, "-n", String(n), "-layout", variant] }]
+
+const routeCases = (layouts: ReadonlyArray<string>): ReadonlyArray<Case> =>
+  layouts.flatMap((variant) => [1000, 10_000, 100_000, 1_000_000].map((n) => ({ n, workers: 1, variant })))
+
+const routeFigures = ["ns_per_op", "times_1000", "register_us", "bytes_per_instance"]
+
+const routeGoals: ReadonlyArray<Goal> = [
+  { figure: "times_1000", factor: 1.5, of: "absolute" },
+  { figure: "register_us", factor: 10, of: "absolute" },
+  { figure: "bytes_per_instance", factor: 1024, of: "absolute" }
+]
 
 const at100k = (of: Case) => of.n === 100_000
 
@@ -167,6 +184,49 @@ export const benches: ReadonlyArray<Bench> = [
       of: "client-go-typed",
       when: ({ variant }) => variant === "stripped"
     }]
+  },
+  {
+    name: "route-scalar",
+    id: "B6",
+    what: "n instances watch one object by name and one by selector; events by name, each of one instance",
+    cases: routeCases(OurRoute.layouts),
+    quick: [{ n: 100_000, workers: 1, variant: "one" }],
+    figures: routeFigures,
+    subjects: { setpoint: OurRoute.routing("name") },
+    peers: routePeers("scalar"),
+    goals: [{ figure: "ns_per_op", factor: 1, of: "kro" }, ...routeGoals],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "route-selector",
+    id: "B6",
+    what: "n instances watch one object by name and one by selector; events by labels, each of one instance",
+    cases: routeCases([...OurRoute.layouts, "mixed"]),
+    quick: ["one", "mixed"].map((variant) => ({ n: 100_000, workers: 1, variant })),
+    figures: routeFigures,
+    subjects: { setpoint: OurRoute.routing("selector") },
+    peers: routePeers("selector"),
+    goals: [{ figure: "ns_per_op", factor: 2000, of: "absolute" }, ...routeGoals],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "watch-again",
+    id: "B6",
+    what: "what a pass pays for 20 watch requests that the last one of its instance made too",
+    cases: [{ n: 10_000, workers: 1 }],
+    figures: ["pass_us"],
+    subjects: { setpoint: OurRoute.again },
+    goals: [{ figure: "pass_us", factor: 5, of: "absolute" }]
+  },
+  {
+    name: "watch-start",
+    id: "B6",
+    what: "n instances make 10 watch requests each, and a million events are routed to them",
+    cases: [{ n: 100_000, workers: 1 }],
+    figures: ["register_s", "route_s", "peak_rss_mb", "longest_pause_ms", "longest_pause_without_gc_ms"],
+    subjects: { setpoint: OurRoute.start },
+    goals: [{ figure: "longest_pause_ms", factor: 50, of: "absolute" }],
+    flags: ["--max-old-space-size=8192"]
   },
   {
     name: "memory-store",

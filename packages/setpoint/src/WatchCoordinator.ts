@@ -22,7 +22,7 @@
  * without a gap.
  *
  * **Memory** Nothing is kept of an instance that asks for nothing, nor of a name, namespace, selector, uid or value that
- * nobody asks for. A request is some 65 bytes, and what its target weighs.
+ * nobody asks for. A request is some 56 bytes, and what its target weighs.
  *
  * **Cost** D4: routing looks up, by hash, and costs what it matches, not how many instances or requests there are. For
  * selectors see `Selector.Index`; each namespace has its own, and those for all namespaces share one. Asking for what was
@@ -257,6 +257,18 @@ export const instances = <I, S>(self: WatchCoordinator<I, S>): ReadonlyMap<unkno
   new Map(Array.from(self.state.groups, ([group, sets]) => [group, sets.size]))
 
 /**
+ * How many requests the instances of a group have.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const size = <I, S>(self: WatchCoordinator<I, S>, group: unknown): number => {
+  let count = 0
+  for (const set of self.state.groups.get(group)?.values() ?? []) count += set.requests.length
+  return count
+}
+
+/**
  * What the instance asks for, in the order in which it first did.
  *
  * @category getters
@@ -269,7 +281,7 @@ export const requestsOf = <I, S>(
   const set = Rules.find(self.state, instance)
   return set === undefined
     ? []
-    : set.requests.map(({ at, board, target }) => ({ source: board.source, target, isCommitted: at < set.committed }))
+    : set.requests.map(({ board, target }, at) => ({ source: board.source, target, isCommitted: at < set.committed }))
 }
 
 /**

@@ -22,12 +22,12 @@ import * as Registrations from "./registration.ts"
 
 type EngineRequest = Registrations.EngineRequest
 
-/** What was read of a target before its cache had synced. */
+/** What a pass knows of a target whose cache has not synced. */
 type Snapshot =
   | { readonly _tag: "One"; readonly key: Key; readonly seen: string | undefined }
   | { readonly _tag: "Many"; readonly options: ReaderListOptions; readonly seen: string }
-  /** Asked for and not read: whatever is there is news. */
-  | { readonly _tag: "Unread"; readonly target: WatchCoordinator.Target }
+  /** Asked for and not read, or written since: whatever the cache shows is news. */
+  | { readonly _tag: "Unknown"; readonly what: string }
 
 /** One cache that instances hear of: metadata alone, or whole objects. */
 export class Source {
@@ -108,7 +108,7 @@ const ask = (self: Dynamic, request: EngineRequest, source: Source, target: Watc
   request.isWatching = true
   if (WatchCoordinator.watch(source.board, request, target) === "known") return
   if (source.open === undefined) kick(self, source)
-  if (!source.isSynced) remember(source, request, { _tag: "Unread", target })
+  if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
 }
 
 /** Asks for what an `InstanceWatcher` request names. */
@@ -178,23 +178,24 @@ const snapshotKey = (snapshot: Snapshot): string => {
       return `one ${keyText(snapshot.key)}`
     case "Many":
       return `many ${JSON.stringify(snapshot.options)}`
-    case "Unread":
-      return `unread ${targetText(snapshot.target)}`
+    case "Unknown":
+      return snapshot.what
   }
 }
 
 const targetText = (target: WatchCoordinator.Target): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
 
-/** What is known of a read replaces that it was not read. */
+/** What was read of a target replaces that nothing was. */
 const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
   let reads = source.reads.get(request)
   if (reads === undefined) source.reads.set(request, reads = new Map())
   reads.set(snapshotKey(snapshot), snapshot)
-  if (snapshot._tag === "One") reads.delete(`unread ${JSON.stringify({ _tag: "Name", ...snapshot.key })}`)
-  if (snapshot._tag !== "Many") return
-  const target = targetOf(snapshot.options)
-  if (target !== undefined) reads.delete(`unread ${targetText(target)}`)
+  const { _tag } = snapshot
+  const target = _tag === "One"
+    ? { _tag: "Name" as const, ...snapshot.key }
+    : _tag === "Many" && targetOf(snapshot.options)
+  if (target) reads.delete(targetText(target))
 }
 
 const stateOf = (raw: Raw | undefined): string | undefined =>
@@ -203,7 +204,7 @@ const stateOf = (raw: Raw | undefined): string | undefined =>
 const stateOfAll = (raws: ReadonlyArray<Raw>): string =>
   raws.map((raw) => `${raw.metadata.namespace ?? ""}/${raw.metadata.name} ${stateOf(raw)}`).toSorted().join("\n")
 
-/** The store answered a read of this pass: kept at every source of the kind that has not synced. */
+/** A read of this pass was answered: kept at every source of the kind that has not synced. */
 export const gotOne = (
   self: Dynamic,
   request: EngineRequest,
@@ -212,8 +213,8 @@ export const gotOne = (
   key: Key,
   raw: Raw | undefined
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
   }
 }
 
@@ -225,15 +226,26 @@ export const gotMany = (
   options: ReaderListOptions,
   raws: ReadonlyArray<Raw>
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
   }
 }
 
-const unsynced = (self: Dynamic, store: string, kind: AnyKind): ReadonlyArray<Source> => {
+/** The pass wrote an object of the kind: what it had read of it is not what it left. */
+export const wrote = (self: Dynamic, request: EngineRequest, store: string, kind: string): void => {
+  for (const source of unsynced(self, store, kind, request)) remember(source, request, written)
+}
+
+const written: Snapshot = { _tag: "Unknown", what: "written" }
+const none: ReadonlyArray<never> = []
+
+/** The sources of a kind that keep reads of this request until they have synced. */
+const unsynced = (self: Dynamic, store: string, kind: string, request: EngineRequest): ReadonlyArray<Source> => {
   const known = self.stores.get(store)
-  const variants = known && self.sources.get(known)?.get(kind.groupKind)
-  return variants === undefined ? [] : variants.filter((source) => !source.isSynced)
+  const variants = known && self.sources.get(known)?.get(kind)
+  return variants === undefined || !variants.some((source) => source.reads.has(request))
+    ? none
+    : variants.filter((source) => source.reads.has(request))
 }
 
 const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
@@ -242,8 +254,8 @@ const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
       return stateOf(Informer.get(informer, snapshot.key)) !== snapshot.seen
     case "Many":
       return stateOfAll(listed(informer, snapshot.options)) !== snapshot.seen
-    case "Unread":
-      return matches(informer, snapshot.target)
+    case "Unknown":
+      return true
   }
 }
 
@@ -256,19 +268,6 @@ const listed = (informer: Informer.Informer, options: ReaderListOptions): Readon
     ownerUid,
     selector: parsed === undefined ? undefined : Result.getOrUndefined(parsed)
   })
-}
-
-const matches = (informer: Informer.Informer, target: WatchCoordinator.Target): boolean => {
-  switch (target._tag) {
-    case "Name":
-      return Informer.get(informer, target) !== undefined
-    case "Selector":
-      return Informer.list(informer, { namespace: target.namespace, selector: target.selector }).length > 0
-    case "Owner":
-      return Informer.list(informer, { ownerUid: target.uid }).length > 0
-    case "Index":
-      return Informer.list(informer, { index: { name: target.index, value: target.value } }).length > 0
-  }
 }
 
 const lateSync: Cause = { _tag: "Relist" }
@@ -311,7 +310,9 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
   const seen = isGone
     ? { object: undefined, old: change.object }
     : { object: change.object, old: change.type === "Added" ? undefined : change.old }
-  WatchCoordinator.route(source.board, seen, (request) => self.add(request, cause, isNews ? 0 : 2))
+  WatchCoordinator.route(source.board, seen, (request) => {
+    if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
+  })
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -334,6 +335,10 @@ export const releaseAll = (self: Dynamic, registration: Registrations.Registrati
 
 export const instancesOf = (self: Dynamic, registration: Registrations.Registration): ReadonlyArray<EngineRequest> =>
   WatchCoordinator.members(self.coordinator, registration)
+
+/** How many requests the instances of a registration have. */
+export const sizeOf = (self: Dynamic, registration: Registrations.Registration): number =>
+  WatchCoordinator.size(self.coordinator, registration)
 
 const settle = (self: Dynamic, request: EngineRequest, unused: ReadonlyArray<Source>): void => {
   request.isWatching = WatchCoordinator.isWatching(self.coordinator, request)

@@ -491,7 +491,10 @@ const create = Effect.fnUntraced(function*<R>(
   const health = yield* Effect.serviceOption(Health.Health)
   yield* Scope.provide(
     Effect.andThen(
-      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Metrics.register(Telemetry.seriesOf(registration, {
+        workers: () => engine.pool.wanted,
+        watches: () => Dynamic.sizeOf(engine.dynamic, registration)
+      })),
       Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
     ),
     scope

@@ -14,6 +14,7 @@ export interface Flaw {
 const refuse = (field: string, why: string): Result.Result<never, Flaw> => Result.fail({ field, why })
 
 export const of = (request: Request): Result.Result<Target, Flaw> => {
+  if (request.transform?.name === "") return refuse("transform.name", "must not be empty: caches are shared by it")
   if ("ownedBy" in request) return Result.succeed({ _tag: "Owner", uid: request.ownedBy.metadata.uid })
   const { kind, namespace } = request
   const flaw = namespace === undefined ? undefined : metadata.checkNamespace(kind.address, namespace)
