@@ -3,7 +3,16 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
+import {
+  EventRecorder,
+  Finalizer,
+  type Kind,
+  Outcome,
+  Reconciler,
+  type Resource,
+  Store,
+  type StoreError
+} from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
 import type { AnyObject } from "./Kinds.ts"
@@ -33,7 +42,7 @@ export const make = (definition: Definition) =>
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
   const instance = yield* manage(definition, read)
   const run = Rules.start(definition, instance)
-  const errors: Array<StoreError.StoreError | Kind.InvalidKind> = []
+  const errors: Array<ApplyError> = []
   for (const node of definition.nodes) {
     yield* Effect.catch(settle(run, node), (error) => {
       errors.push(error)
@@ -43,12 +52,34 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
   }
   const present = yield* belongings(instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
-  yield* Store.updateStatus(definition.kind, instance, Rules.statusOf(run))
+  yield* report(definition, instance, Rules.statusOf(run))
   const tell = yield* Progress
   tell(run)
-  const [error] = errors
-  return error === undefined ? Outcome.done : yield* error
+  return yield* endOf(errors)
 })
+
+/** A refusal is a failure; what the same call can do later is no news to anybody: it is tried again. */
+const endOf = (errors: ReadonlyArray<ApplyError>) => {
+  const refusal = errors.find((error) => error._tag === "InvalidKind" || !error.retryable)
+  return refusal === undefined ? Effect.succeed(errors.length === 0 ? Outcome.done : Outcome.requeue) : refusal
+}
+
+type ApplyError = StoreError.StoreError | Kind.InvalidKind
+
+/** Writes the status, with an Event for each condition that has changed. */
+const report = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject, status: Rules.Status) {
+  yield* Store.updateStatus(definition.kind, instance, status)
+  for (const { message, reason, status: now, type } of Rules.transitions(statusOf(instance), status)) {
+    yield* EventRecorder.record(instance, {
+      type: now === "True" ? "Normal" : "Warning",
+      reason: type,
+      message: message === "" ? reason : message
+    })
+  }
+})
+
+/** A stored object is JSON. */
+const statusOf = (instance: AnyObject) => instance["status"] as Resource.Json | undefined
 
 const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
   const step = Rules.next(run, node)
@@ -122,7 +153,7 @@ const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: An
     if (present.length === 0) return
     const gone = yield* Effect.forEach(Rules.deletable(definition, present), World.remove)
     if (gone.includes(true)) continue
-    yield* Store.updateStatus(definition.kind, instance, (current) => Rules.deletingStatus(current, present))
+    yield* report(definition, instance, Rules.deletingStatus(statusOf(instance), present))
     return Finalizer.notYet(Outcome.done)
   }
 })
