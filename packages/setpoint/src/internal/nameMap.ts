@@ -52,7 +52,3 @@ export const remove = <A>(self: NameMap<A>, name: string): boolean => {
 export function* values<A>(self: NameMap<A>): IterableIterator<A> {
   for (const shard of self.shards) yield* shard.values()
 }
-
-export function* entries<A>(self: NameMap<A>): IterableIterator<[string, A]> {
-  for (const shard of self.shards) yield* shard.entries()
-}
