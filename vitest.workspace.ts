@@ -10,6 +10,7 @@ export default defineConfig({
       project("@setpoint/testing", "packages/testing"),
       project("@setpoint/sql", "packages/sql"),
       project("fleet", "examples/fleet"),
+      project("blueprints", "examples/blueprints"),
       project("tools", "tools")
     ]
   }

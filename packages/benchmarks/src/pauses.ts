@@ -5,14 +5,23 @@ import type { Figures } from "./measure.ts"
 
 type Span = { readonly from: number; readonly to: number }
 
+/** A gap between two turns, and how long this thread computed in it: less than the gap where others had the machine. */
+type Pause = Span & { readonly busy: number }
+
+const busyMillis = (): number => {
+  const { system, user } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
 const overlap = (a: Span, b: Span): number => Math.max(0, Math.min(a.to, b.to) - Math.max(a.from, b.from))
 
 /**
  * Starts watching: a timer of 1 ms notes when it ran; a gap between two runs is a pause. `stop` gives the longest pause,
- * the longest less what the collector took of it, and the time of all collections. Gaps below 3 ms are not kept.
+ * the longest less what the collector took of it, the longest time that the thread itself computed in a pause (on a machine
+ * that is shared the fairer figure), and the time of all collections. Gaps below 3 ms are not kept.
  */
 export const watchPauses = (): { readonly stop: () => Promise<Figures> } => {
-  const pauses: Array<Span> = []
+  const pauses: Array<Pause> = []
   const collections: Array<Span> = []
   const observer = new PerformanceObserver((list) => {
     for (const { duration, startTime } of list.getEntries()) {
@@ -21,10 +30,13 @@ export const watchPauses = (): { readonly stop: () => Promise<Figures> } => {
   })
   observer.observe({ entryTypes: ["gc"] })
   let last = performance.now()
+  let lastBusy = busyMillis()
   const timer = setInterval(() => {
     const now = performance.now()
-    if (now - last > 3) pauses.push({ from: last, to: now })
+    const busy = busyMillis()
+    if (now - last > 3) pauses.push({ from: last, to: now, busy: busy - lastBusy })
     last = now
+    lastBusy = busy
   }, 1)
   return {
     stop: async () => {
@@ -43,6 +55,7 @@ export const watchPauses = (): { readonly stop: () => Promise<Figures> } => {
       return {
         longest_pause_ms: longest,
         longest_pause_without_gc_ms: longestWithout,
+        longest_busy_ms: pauses.reduce((most, { busy }) => Math.max(most, busy), 0),
         gc_ms: collections.reduce((sum, { from, to }) => sum + to - from, 0)
       }
     }

@@ -55,6 +55,25 @@ type Path = ReadonlyArray<string>
  * The stored object with `applied` merged in and `metadata.managedFields` moved on, or who owns which of the fields.
  * Nothing else is changed: revision, generation and validation are the store's.
  *
+ * @example
+ * ```ts
+ * import * as Result from "effect/Result"
+ * import { Apply, type Resource } from "setpoint"
+ *
+ * const site = (spec: object): Resource.Raw => ({
+ *   apiVersion: "example.dev/v1",
+ *   kind: "Website",
+ *   metadata: { name: "blog", uid: "u1", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+ *   spec
+ * })
+ * const options = { force: false, hasStatus: true, nowText: "2026-01-01T00:00:00Z" }
+ *
+ * const stored = Result.getOrThrow(Apply.apply(undefined, site({ host: "a", replicas: 1 }), { ...options, manager: "one" }))
+ * const conflicts = Result.flip(Apply.apply(stored, site({ replicas: 2 }), { ...options, manager: "two" }))
+ *
+ * console.log(Result.getOrThrow(conflicts)) // [{ manager: "one", path: "spec.replicas" }]
+ * ```
+ *
  * @category rules
  * @since 0.1.0
  */

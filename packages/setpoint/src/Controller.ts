@@ -52,13 +52,14 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
-import * as EventRecorder from "./EventRecorder.ts"
+import * as Dynamic from "./internal/dynamic.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
 import * as Inputs from "./internal/inputs.ts"
@@ -68,7 +69,7 @@ import * as Spans from "./internal/spans.ts"
 import * as Supervised from "./internal/supervised.ts"
 import * as Telemetry from "./internal/telemetry.ts"
 import * as Workers from "./internal/workers.ts"
-import type { Cause, Pass } from "./Pass.ts"
+import { type Cause, Current, type Pass } from "./Pass.ts"
 import type { Reconciler } from "./Reconciler.ts"
 import type { Request, Target } from "./Request.ts"
 import { Store } from "./Store.ts"
@@ -194,7 +195,7 @@ export interface Service {
   readonly registration: (name: string) => Effect.Effect<Registration, RegistrationError>
   readonly enqueue: (name: string, target: Target, reason?: string) => Effect.Effect<boolean, RegistrationError>
   /** Changes the number of workers at run time; passes that run are not cut. */
-  readonly setWorkers: (workers: number) => Effect.Effect<void, RegistrationError>
+  readonly setWorkers: (workers: number) => Effect.Effect<void, InvalidOptions>
   readonly status: Effect.Effect<ReadonlyArray<RegistrationStatus>>
   /**
    * Work beside the passes, supervised: restarted with backoff when it fails, ended with the Scope, or with the
@@ -292,22 +293,30 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const feeds = Feeds.make<Registrations.EngineRequest>()
   const watches = yield* WatchManager.make()
   const context = yield* Effect.context<never>()
-  const recorders = new Map<Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>()
+  const companions: Engine.Engine["companions"] = new Map()
+  const spawn = yield* Scope.provide(FiberSet.makeRuntime<never, void, never>(), scope)
+  const dynamic = Dynamic.make({
+    spawn: (work) => void spawn(work),
+    hold: (source) => Engine.holdSource(engine, source),
+    now,
+    add: (request, cause, lane) => void Inputs.add(request, cause, lane)
+  })
   const pool = yield* Workers.make({
     group: yield* WorkQueue.makeGroup<Registrations.EngineRequest, Cause, unknown>(),
-    host: { feeds, spans: Spans.make(), now },
+    host: { feeds, dynamic, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
       passEnded: (pass, end) => observer.passEnded(pass, end._tag)
     },
     context,
-    report: Telemetry.report((registration) => recorders.get(registration.store)),
+    report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),
     wanted: workers
   })
   const engine: Engine.Engine = {
     pool,
     feeds,
     watches,
+    dynamic,
     registrations: new Map(),
     closing: new Map(),
     registering: yield* Semaphore.make(1),
@@ -316,8 +325,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     metrics: options.metrics ?? true,
     now,
     scope,
-    recorders,
-    companions: { events: options.events ?? true, collector: options.collector ?? true },
+    companions,
+    wanted: { events: options.events ?? true, collector: options.collector ?? true },
     isClosed: false
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
@@ -327,11 +336,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(registration)),
     enqueue: (name, target, reason) =>
       Effect.flatMap(find(engine, name), (registration) => enqueue(registration, target, reason)),
-    setWorkers: (workers) =>
-      Effect.mapBoth(workersOf(workers), {
-        onSuccess: (workers) => Workers.resize(pool, workers),
-        onFailure: ({ why }) => new RegistrationError({ registration: "", field: "workers", why })
-      }),
+    setWorkers: (workers) => Effect.map(workersOf(workers), (workers) => Workers.resize(pool, workers)),
     status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
     background: (name, work) => runInBackground(background, name, work)
   })
@@ -460,7 +465,7 @@ const runInBackground = <E, R>(
   work: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function*() {
-    const supervised = Supervised.forEver(work, {
+    const supervised = Supervised.forEver(Effect.provideService(work, Current, undefined), {
       onFailure: (cause) => Effect.logWarning(`background work ${name} failed and is begun anew`, cause),
       onWell: () => {}
     })

@@ -37,6 +37,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
@@ -87,6 +88,8 @@ export interface Options {
   readonly workers?: number | undefined
   /** Kinds to follow from the start, though they may have no objects yet. Default: those that have objects. */
   readonly kinds?: ReadonlyArray<StoreDriver.KindAddress> | undefined
+  /** Kinds to follow as they are announced: what is known of new kinds need not wait for `discovery`. */
+  readonly announced?: Queue.Dequeue<StoreDriver.KindAddress> | undefined
   /** How often it looks for kinds that are new. Default 10 seconds. */
   readonly discovery?: Duration.Input | undefined
   /** How long the start waits for kinds that do not sync. Default 30 seconds. */
@@ -228,10 +231,14 @@ const collect = Effect.fnUntraced(function*(self: Collector, options: Options): 
     return Effect.catch(discover(self), complain("the kinds of the store cannot be read"))
   })
   const discovering = Effect.forever(Effect.andThen(Effect.sleep(options.discovery ?? "10 seconds"), rediscover))
+  const { announced } = options
+  const listening = announced === undefined
+    ? Effect.never
+    : Effect.forever(Effect.flatMap(Queue.take(announced), (at) => follow(self, at)))
   const passes = Effect.forever(WorkQueue.takeWith(self.queue, (ticket) => pass(self, ticket)), { disableYield: true })
   const working = Effect.catchTag(passes, "Done", () => Effect.never) // closed: the scope is about to interrupt
   const workers = Array.from({ length: options.workers ?? 4 }, () => working)
-  yield* Effect.all([FiberSet.join(self.watchers), discovering, ...workers], {
+  yield* Effect.all([FiberSet.join(self.watchers), discovering, listening, ...workers], {
     concurrency: "unbounded",
     discard: true
   })

@@ -125,6 +125,15 @@ export interface Options {
   readonly idleTimeout?: Duration.Input | undefined
   /** How long {@link awaitSynced} waits. Default 30 seconds. */
   readonly syncTimeout?: Duration.Input | undefined
+  /**
+   * Waits between the attempts at the first list, doubling from `base` (default 5 seconds) to `cap` (default 5 minutes);
+   * each attempt may then take no longer than `syncTimeout`. A kind that is missing or forbidden costs one attempt a
+   * cooldown. Default: as after any other failure.
+   */
+  readonly cooldown?: {
+    readonly base?: Duration.Input | undefined
+    readonly cap?: Duration.Input | undefined
+  } | undefined
   /** Waits after failures in a row: doubling from `base` to `cap`, jittered by 0.8 to 1.2, forgotten after `reset`. */
   readonly backoff?: {
     /** Default 800 ms. */
@@ -397,8 +406,16 @@ export const prepare = (
     idleMillis: duration("idleTimeout", options.idleTimeout, 300_000, 1),
     syncMillis: duration("syncTimeout", options.syncTimeout, 30_000, 0)
   }
+  const cooldown = options.cooldown && {
+    baseMillis: duration("cooldown.base", options.cooldown.base, 5_000, 1),
+    capMillis: duration("cooldown.cap", options.cooldown.cap, 300_000, 1)
+  }
+  if (cooldown !== undefined && cooldown.capMillis < cooldown.baseMillis) {
+    refuse("cooldown.cap", "must not be below cooldown.base")
+  }
   const policy: Machine.Policy = {
     streamed: options.initial === "streamed",
+    cooldown,
     backoffBaseMillis: base,
     backoffCapMillis: cap,
     resetAfterMillis: duration("backoff.reset", options.backoff?.reset, 120_000, 0)
@@ -610,6 +627,18 @@ export const awaitSynced = (self: Informer): Effect.Effect<void, SyncTimeout> =>
     }
   })
 }
+
+/**
+ * Why the last attempt at the first list failed, and when the next one begins; `undefined` where no cooldown runs.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const cooldown = (
+  self: Informer,
+  nowMillis: number
+): { readonly why: string; readonly retryInMillis: number } | undefined =>
+  Machine.cooldown(self.work.state.machine, nowMillis)
 
 /**
  * Why there is no live watch over a whole cache, in one sentence; `undefined` where there is one.

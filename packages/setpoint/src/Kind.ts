@@ -17,6 +17,7 @@ import type * as Types from "effect/Types"
 import { isObject } from "./internal/json.ts"
 import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
+import * as PlainCheck from "./internal/plainCheck.ts"
 import type { Any, Json, Metadata, MetadataInput, Raw } from "./Resource.ts"
 import { DecodeError, type Field, Invalid } from "./StoreError.ts"
 
@@ -99,12 +100,15 @@ export type Input<A extends Any> =
   & { readonly apiVersion?: string | undefined; readonly kind?: string | undefined; readonly metadata: MetadataInput }
 
 /**
- * The status of a kind's objects; `never` where none is declared.
+ * The status of a kind's objects; `never` where none is declared. Of a kind from data ({@link fromJsonSchema}) it is
+ * JSON, which its schema judges when it is written.
  *
  * @category type helpers
  * @since 0.1.0
  */
-export type Status<A extends Any> = A extends { readonly status?: infer S | undefined } ? S : never
+export type Status<A extends Any> = string extends keyof A ? Json
+  : A extends { readonly status?: infer S | undefined } ? S
+  : never
 
 /** A Schema that needs no services. */
 type PureCodec = Schema.Codec<unknown, unknown>
@@ -438,8 +442,9 @@ const fromCodecs = <A extends Any>(
   const storedApiVersion = address.group === "" ? address.version : `${address.group}/${address.version}`
   const plain = codec === wire && Schema.toEncoded(codec).ast === codec.ast
   const all = { errors: "all" } as const
-  const decodeFields = Schema.decodeUnknownResult(codec, all)
-  const encodeFields = Schema.encodeUnknownResult(codec, all)
+  const isPlainly = plain ? PlainCheck.compile(codec.ast) : undefined
+  const decodeFields = readily(Schema.decodeUnknownResult(codec), Schema.decodeUnknownResult(codec, all))
+  const encodeFields = readily(Schema.encodeUnknownResult(codec), Schema.encodeUnknownResult(codec, all))
   const decodeWire = Schema.decodeUnknownResult(wire, all)
   const self: Kind<A> = {
     [TypeId]: (a) => a,
@@ -452,6 +457,7 @@ const fromCodecs = <A extends Any>(
     plain,
     codec,
     decode: (raw) => {
+      if (isPlainly?.(raw) === true) return Result.succeed(raw as unknown as A)
       const decoded = decodeFields(raw)
       if (Result.isFailure(decoded)) return Result.fail(new DecodeError({ fields: fieldsOf(decoded.failure) }))
       // Decoding the declared fields is what makes a raw object an A.
@@ -479,6 +485,14 @@ const fromCodecs = <A extends Any>(
   }
   return self
 }
+
+/** What is right, as most of what is stored is, needs no list of all that is wrong: that takes nearly twice the time. */
+const readily =
+  <A, B, E>(first: (input: A) => Result.Result<B, E>, all: (input: A) => Result.Result<B, E>) =>
+  (input: A): Result.Result<B, E> => {
+    const result = first(input)
+    return Result.isSuccess(result) ? result : all(input)
+  }
 
 /**
  * @category guards

@@ -33,6 +33,7 @@ import * as Store from "./Store.ts"
 import * as StoreDriver from "./StoreDriver.ts"
 import * as StoreError from "./StoreError.ts"
 import * as StoreRules from "./StoreRules.ts"
+import * as WatchBuffer from "./WatchBuffer.ts"
 
 /**
  * The synchronous core: one state record, and functions that read and change it. A simulated store is made of it.
@@ -153,7 +154,7 @@ export const fromCore = (state: Core.State): StoreDriver.Service => {
       Stream.unwrap(Effect.map(
         Effect.acquireRelease(
           Effect.suspend(() => answer("watch", at, wholeKind, Core.watch(state, at, options))),
-          (watch) => Effect.sync(() => Core.close(state, watch))
+          (watch) => Effect.sync(() => Core.close(watch))
         ),
         (watch) => Stream.fromPull(Effect.succeed(pull(at, watch)))
       )),
@@ -200,21 +201,19 @@ const failure = (
 const pull = (
   at: StoreDriver.KindAddress,
   watch: Core.Watch
-): Effect.Effect<readonly [ReadonlyArray<StoreDriver.WatchEvent>], StoreError.StoreError> =>
-  Effect.suspend(() => {
+): Effect.Effect<readonly [ReadonlyArray<StoreDriver.WatchEvent>], StoreError.StoreError> => {
+  const fail = (reason: StoreError.Reason) => Effect.fail(failure("watch", at, wholeKind, reason))
+  return Effect.suspend(() => {
     const taken = Core.take(watch)
-    if (taken === undefined) return Effect.andThen(somethingThere(watch), pull(at, watch))
-    return "length" in taken ? Effect.succeed([taken]) : Effect.fail(failure("watch", at, wholeKind, taken))
+    if (taken === undefined) {
+      return Effect.matchEffect(WatchBuffer.pull(watch.buffer), {
+        onFailure: fail,
+        onSuccess: (events) => Effect.succeed([events] as const)
+      })
+    }
+    return "length" in taken ? Effect.succeed([taken] as const) : fail(taken)
   })
-
-const somethingThere = (watch: Core.Watch): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    if (Core.isReady(watch)) return resume(Effect.void)
-    watch.wake = () => resume(Effect.void)
-    return Effect.sync(() => {
-      watch.wake = undefined
-    })
-  })
+}
 
 /** Wall time for objects, made into text once a second. */
 const secondsText = () => {

@@ -8,6 +8,7 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import type { AnyKind } from "./Kind.ts"
 import type { Request } from "./Request.ts"
 import type { Key, Raw } from "./Resource.ts"
 
@@ -52,6 +53,20 @@ export interface ReaderListOptions {
 }
 
 /**
+ * Hears about the reads of a pass, before and after they are answered (D1, D6). Called synchronously.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Tracker {
+  readonly asksForOne: (store: string, kind: AnyKind, key: Key) => void
+  readonly asksForMany: (store: string, kind: AnyKind, options: ReaderListOptions) => void
+  /** The answer, of a cache or of the store: `undefined` for absence. */
+  readonly gotOne: (store: string, kind: AnyKind, key: Key, object: Raw | undefined) => void
+  readonly gotMany: (store: string, kind: AnyKind, options: ReaderListOptions, objects: ReadonlyArray<Raw>) => void
+}
+
+/**
  * Hears about the writes of a pass (E10, E11). Called synchronously, after the store has answered.
  *
  * @category models
@@ -89,6 +104,8 @@ export interface Pass {
   calls: number
   readonly reader: Reader
   readonly writes: Writes
+  /** Where reads are part of what wakes the key; `undefined` elsewhere, and nothing is paid. */
+  readonly tracker?: Tracker | undefined
 }
 
 /**

@@ -147,7 +147,7 @@ export interface Source<out R = never> {
 
 /**
  * Slows a key that flaps and never drops it: after more than `passes` within `per`, the next ones are spread so that the
- * rate is kept.
+ * rate is kept. Of a key that has no object nothing is remembered between passes.
  *
  * @category models
  * @since 0.1.0
@@ -185,7 +185,7 @@ export interface Options<A extends Any, R, R2 = never> {
   readonly weight?: number | undefined
   /** Delay after failures. Default 5 ms doubling to 5 min, jitter 0.8 to 1.2. When it ends, the key gives up (E3). */
   readonly retry?: Schedule.Schedule<unknown> | undefined
-  /** Failures in a row after which a key gives up (E3). Default: never. */
+  /** Retries in a row after which a key gives up (E3). Default: never. */
   readonly maxRetries?: number | undefined
   /** Delay of `Outcome.requeue`, stepped by requeues in a row. Default as `retry`. */
   readonly requeue?: Schedule.Schedule<unknown> | undefined
@@ -199,6 +199,17 @@ export interface Options<A extends Any, R, R2 = never> {
   readonly redelivery?: Duration.Input | undefined
   /** Interrupts a running pass when its object's desired state changes. Default `false`. */
   readonly cancelOnNewerSpec?: boolean | undefined
+  /**
+   * Whether an object is suspended: its passes are skipped until it is not, and it goes on hearing of its changes. Deletion
+   * runs all the same. Beside the annotation `setpoint.dev/paused: "true"`. A status that declares `paused` shows it.
+   * Default: never.
+   */
+  readonly suspended?: ((object: A) => boolean) | undefined
+  /**
+   * Make the reads of a pass its watch set: what it read through `Store` is what wakes it (D6 of `InstanceWatcher`).
+   * Default `false`.
+   */
+  readonly track?: boolean | undefined
   /** Default: none. */
   readonly breaker?: Breaker | undefined
 }

@@ -36,7 +36,7 @@ import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import * as timestamps from "./internal/timestamps.ts"
 import * as Writer from "./internal/writer.ts"
-import type { Input, Kind, Status } from "./Kind.ts"
+import type { AnyKind, Input, Kind, Status } from "./Kind.ts"
 import * as Pass from "./Pass.ts"
 import { type Any, type Json, type Key, key as keyOfObject, type KeyInput, type Raw } from "./Resource.ts"
 import type { Cursor, Revision } from "./Revision.ts"
@@ -222,6 +222,32 @@ export class Store extends Context.Service<Store, Service>()("setpoint/Store") {
 /**
  * A store over a driver. `name` (default `"default"`) is part of informer identity, metrics and spans.
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const driver = yield* MemoryStore.make()
+ *   const store = Store.make(driver, { name: "archive" })
+ *   const site = yield* store.create(Website, {
+ *     metadata: { generateName: "site-" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   console.log(site.metadata.name.startsWith("site-")) // true
+ * })
+ *
+ * Effect.runPromise(Effect.scoped(program))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -240,20 +266,37 @@ export const make = (
     Effect.withFiber((fiber) => {
       const pass = countCall(fiber)
       const asked = keyOf(kind, input)
+      pass?.tracker?.asksForOne(name, kind, asked)
       const cached = pass?.reader.get(name, kind.groupKind, asked)
+      if (cached !== undefined) pass?.tracker?.gotOne(name, kind, asked, cached === "absent" ? undefined : cached)
       if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
       const key = checkedKey("get", kind, asked)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
       if (cached === "absent") return Effect.fail(Writer.failure("get", kind, asked, new NotFound()))
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
+
+  /** From the store itself; a pass that tracks its reads hears the answer. */
+  const readOne = (pass: Pass.Pass | undefined, kind: AnyKind, key: Key): Effect.Effect<Raw, StoreError> => {
+    const read = driver.get(kind.address, key, mostRecent)
+    const tracker = pass?.tracker
+    if (tracker === undefined) return read
+    return Effect.tapError(
+      Effect.tap(read, (raw) => Effect.sync(() => tracker.gotOne(name, kind, key, raw))),
+      (error) =>
+        Effect.sync(() => {
+          if (error.reason._tag === "NotFound") tracker.gotOne(name, kind, key, undefined)
+        })
+    )
+  }
 
   const latest: Service["latest"] = (kind, input) =>
     Effect.withFiber((fiber) => {
       const key = checkedKey("get", kind, input)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
-      countCall(fiber)
-      return Effect.flatMap(driver.get(kind.address, key.success, mostRecent), (raw) => decoded("get", kind, raw))
+      const pass = countCall(fiber)
+      pass?.tracker?.asksForOne(name, kind, key.success)
+      return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
 
   const list: Service["list"] = <A extends Any>(kind: Kind<A>, options: ListOptions = {}) =>
@@ -267,13 +310,20 @@ export const make = (
       const filter = { namespace: options.namespace, name: options.name, selector: selector.success }
       const pass = countCall(fiber)
       const { consistency, limit, page } = options
+      pass?.tracker?.asksForMany(name, kind, filter)
       if (pass !== undefined && consistency === undefined && limit === undefined && page === undefined) {
         const cached = pass.reader.list(name, kind.groupKind, filter)
-        if (cached !== undefined) return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
+        if (cached !== undefined) {
+          pass.tracker?.gotMany(name, kind, filter, cached)
+          return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
+        }
       }
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),
-        (found) => listOf(door, kind, found)
+        (found) => {
+          if (page === undefined && found.next === undefined) pass?.tracker?.gotMany(name, kind, filter, found.items)
+          return listOf(door, kind, found)
+        }
       )
     })
 
@@ -738,6 +788,32 @@ export const list = <A extends Any>(kind: Kind<A>, options?: ListOptions): Effec
 /**
  * What happens to the objects of a kind, in batches (S3).
  *
+ * @example
+ * ```ts
+ * import { Effect, Schema, Stream } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Store.create(Website, { metadata: { name: "blog" }, spec: { host: "blog.example.dev", replicas: 2 } })
+ *   const seen = yield* Store.watch(Website).pipe(
+ *     Stream.flatMap(Stream.fromIterable),
+ *     Stream.takeUntil((event) => event._tag === "InitialDone"),
+ *     Stream.runCollect
+ *   )
+ *   console.log(seen.map((event) => event._tag)) // ["Added", "InitialDone"]
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
+ *
  * @category reading
  * @since 0.1.0
  */
@@ -746,6 +822,57 @@ export const watch = <A extends Any>(
   options?: WatchOptions
 ): Stream.Stream<ReadonlyArray<WatchEvent<A>>, StoreError, Store> =>
   Stream.unwrap(Effect.map(Store, (store) => store.watch(kind, options)))
+
+/**
+ * Waits until an object is as wanted, and gives it: at once where it is already. For scripts and tests; a reconciler
+ * returns an Outcome instead of waiting. Bound it with `Effect.timeout`.
+ *
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Store.create(Website, { metadata: { name: "blog" }, spec: { host: "blog.example.dev" } })
+ *   return yield* Store.waitFor(Website, { name: "blog" }, (site) => site.spec.host !== "")
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
+ *
+ * @category watching
+ * @since 0.1.0
+ */
+export const waitFor = <A extends Any>(
+  kind: Kind<A>,
+  input: KeyInput,
+  isWanted: (object: A) => boolean
+): Effect.Effect<A, StoreError, Store> => {
+  const key = keyOf(kind, input)
+  const isIt = (event: WatchEvent<A>): event is WatchEvent<A> & { readonly _tag: "Added" | "Modified" } =>
+    (event._tag === "Added" || event._tag === "Modified") && event.object.metadata.name === key.name &&
+    (event.object.metadata.namespace ?? "") === key.namespace && isWanted(event.object)
+  const found = watch(kind, kind.address.scope === "Cluster" ? {} : { namespace: key.namespace }).pipe(
+    Stream.map((events) => events.find(isIt)?.object),
+    Stream.filter((object) => object !== undefined),
+    Stream.runHead
+  )
+  return Effect.flatMap(found, Effect.fromOption).pipe(
+    // The reader was too slow, or the history was trimmed: what is wanted may be there by now.
+    Effect.retry({ while: (error) => error._tag === "StoreError" && isResumable(error) }),
+    Effect.catchTag("NoSuchElementError", () => Effect.never) // a watch ends only by an error
+  )
+}
+
+const isResumable = ({ reason }: StoreError): boolean => reason._tag === "Lagged" || reason._tag === "Expired"
 
 /**
  * Creates an object. Its status is left alone where the kind declares one. A taken name is `AlreadyExists`; with
@@ -776,6 +903,32 @@ export const update = <A extends Any>(
 /**
  * Replaces the status of an object that was read, and nothing else. Conditions keep their transition time where their
  * status is unchanged; the object's generation is stamped where the status declares `observedGeneration`.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const site = yield* Store.create(Website, {
+ *     metadata: { name: "blog" },
+ *     spec: { host: "blog.example.dev", replicas: 2 }
+ *   })
+ *   const ready = yield* Store.updateStatus(Website, site, { ready: 2 })
+ *   const again = yield* Store.updateStatus(Website, ready, (status) => ({ ready: status?.ready ?? 0 }))
+ *   console.log(ready.metadata.resourceVersion === again.metadata.resourceVersion) // true: nothing was written
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0
@@ -862,6 +1015,29 @@ export const deleteUnconditionally = <A extends Any>(
  * Creates or updates: `f` says what the object shall be, given what it is. Metadata that `f` leaves out stays, status is
  * left alone, and nothing is written where nothing would change. Races with other writers are met by reading again, five
  * times at most.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String, replicas: Schema.Int }),
+ *   status: Schema.Struct({ ready: Schema.Int })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   const wanted = { metadata: { labels: { tier: "web" } }, spec: { host: "blog.example.dev", replicas: 2 } }
+ *   const first = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   const again = yield* Store.ensure(Website, { name: "blog" }, () => wanted)
+ *   console.log(first.operation, again.operation) // created unchanged
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
  *
  * @category writing
  * @since 0.1.0

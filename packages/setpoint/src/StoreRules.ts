@@ -20,7 +20,7 @@ import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
 import { sizeOf, takeIn } from "./internal/takeIn.ts"
 import { isMarkedForDeletion, type Key, key as keyOfObject, type Raw } from "./Resource.ts"
-import type { Cursor, Revision } from "./Revision.ts"
+import { compare as compareRevisions, type Cursor, type Revision } from "./Revision.ts"
 import type { KindAddress, Propagation, Write, WriteOptions } from "./StoreDriver.ts"
 import {
   AlreadyExists,
@@ -54,7 +54,8 @@ export interface Context {
 }
 
 /**
- * What to do: `Put` and `Remove` are changes, each with the context's revision.
+ * What to do: `Put` and `Remove` are changes, each with the context's revision. `last` is the object as it was stored, or,
+ * where a write took the last finalizer away, as that write left it.
  *
  * @category models
  * @since 0.1.0
@@ -132,6 +133,27 @@ const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
 
 /**
  * Says what a write does to the object that is stored under its key.
+ *
+ * @example
+ * ```ts
+ * import { StoreRules, type StoreDriver } from "setpoint"
+ *
+ * const at = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", scope: "Namespaced" } as const
+ * const metadata = { name: "a", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" }
+ * const write: StoreDriver.Write = {
+ *   op: "create",
+ *   object: { apiVersion: "v1", kind: "ConfigMap", metadata, data: { key: "value" } }
+ * }
+ *
+ * const decision = StoreRules.decide(undefined, write, { writeId: "w1", hasStatus: false }, {
+ *   at,
+ *   nowText: "2026-01-01T00:00:00Z",
+ *   uid: "u1",
+ *   revision: "1"
+ * })
+ *
+ * console.log(decision._tag) // Put
+ * ```
  *
  * @category rules
  * @since 0.1.0
@@ -485,12 +507,45 @@ export interface Imported {
 }
 
 /**
- * Checks and copies an exported object; `index` is its place among those that are imported, for the error's paths.
+ * Checks and copies exported objects, and puts them in their old order. `highest` is the highest of their revisions, as
+ * far as these are numbers: those that they get must be higher, in a new timeline (S5).
  *
  * @category rules
  * @since 0.1.0
  */
-export const importObject = (input: unknown, index: number, freeze = true): Result.Result<Imported, Invalid> => {
+export const importAll = (
+  inputs: ReadonlyArray<unknown>,
+  options: { readonly freeze: boolean }
+): Result.Result<{ readonly objects: ReadonlyArray<Imported>; readonly highest: number }, Invalid> => {
+  const objects: Array<Imported> = []
+  const seen = new Set<string>()
+  let highest = 0
+  for (const [i, input] of inputs.entries()) {
+    const next = importObject(input, i, options.freeze)
+    if (Result.isFailure(next)) return Result.fail(next.failure)
+    const { at, key, object } = next.success
+    const id = `${at.kind}.${at.group} ${key.namespace}/${key.name}`
+    if (seen.has(id)) return Result.fail(new Invalid({ fields: [{ path: `[${i}]`, why: `${id} is there twice` }] }))
+    seen.add(id)
+    objects.push(next.success)
+    highest = Math.max(highest, revisionNumber(object))
+  }
+  return Result.succeed({ objects: objects.toSorted((a, b) => byRevision(a.object, b.object)), highest })
+}
+
+const byRevision = (a: Raw, b: Raw): number => {
+  const order = compareRevisions(a.metadata.resourceVersion, b.metadata.resourceVersion)
+  return order === "before" ? -1 : order === "after" ? 1 : 0
+}
+
+/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
+const revisionNumber = (object: Raw): number => {
+  const revision = Number(object.metadata.resourceVersion)
+  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
+}
+
+/** `index` is its place among those that are imported, for the error's paths. */
+const importObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Invalid> => {
   const invalid = (fields: ReadonlyArray<Field>) =>
     Result.fail(
       new Invalid({

@@ -16,10 +16,10 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Raw } from "./Resource.ts"
-import type { Cursor } from "./Revision.ts"
 import * as Selector from "./Selector.ts"
 import type { WatchEvent, WatchOptions } from "./StoreDriver.ts"
 import { Invalid, Lagged, type Reason } from "./StoreError.ts"
+import * as StoreRules from "./StoreRules.ts"
 
 /**
  * One change of a store. `before` absent: a creation; `after` absent: a removal, of which `last` is the last state where
@@ -95,21 +95,45 @@ export const selector = (text: string | undefined): Result.Result<Selector.Selec
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
- * Hands a change to watches of its kind. Never waits: one whose buffer is full ends with `Lagged`. Wakes nobody: a reader
- * that runs in the middle of a store's step would see it half done, and its own writes would overtake this change.
+ * Hands a change to watches of its kind. Never waits: one whose buffer is full ends with `Lagged` and leaves the set.
+ *
+ * Wakes nobody: a reader that ran in the middle of a store's step would see it half done, and what it writes would
+ * overtake this change on its way to the others.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Result } from "effect"
+ * import { type Resource, WatchBuffer } from "setpoint"
+ *
+ * const after: Resource.Raw = {
+ *   apiVersion: "v1",
+ *   kind: "ConfigMap",
+ *   metadata: { name: "a", namespace: "default", uid: "1", resourceVersion: "1", creationTimestamp: "" }
+ * }
+ * const watch = Result.getOrThrow(WatchBuffer.make({ namespace: "default" }))
+ * const change = { before: undefined, after, last: undefined, revision: 1, writeId: "w1" }
+ *
+ * WatchBuffer.publish(change, new Set([watch]))
+ * WatchBuffer.wake([watch])
+ *
+ * assert.equal(watch.events[0]?._tag, "Added")
+ * ```
  *
  * @category feeding
  * @since 0.1.0
  */
-export const publish = (change: Change, watches: Iterable<WatchBuffer>): void => {
+export const publish = (change: Change, watches: Set<WatchBuffer>): void => {
   let shared: WatchEvent | undefined
   for (const watch of watches) {
-    if (watch.ended !== undefined) continue
     const whole = watch.namespace === undefined && watch.selector === undefined && !watch.metadataOnly
     const event = whole ? shared ??= eventFor(watch, change) : eventFor(watch, change)
     if (event === undefined) continue
-    if (watch.events.length < watch.size) watch.events.push(event)
-    else end(watch, new Lagged({ bufferSize: watch.size }))
+    if (hasRoom(watch)) watch.events.push(event)
+    else {
+      end(watch, new Lagged({ bufferSize: watch.size }))
+      watches.delete(watch)
+    }
   }
 }
 
@@ -120,10 +144,18 @@ export const publish = (change: Change, watches: Iterable<WatchBuffer>): void =>
  * @since 0.1.0
  */
 export const bookmark = (self: WatchBuffer, revision: number, writeId: string): void => {
-  if (self.ended !== undefined) return
+  if (self.ended !== undefined || !hasRoom(self)) return
+  self.events.push({
+    _tag: "Bookmark",
+    revision: String(revision),
+    cursor: StoreRules.cursor(String(revision), writeId)
+  })
+}
+
+/** Whether one more event fits. It says all that an unread bookmark before it says, which therefore goes. */
+const hasRoom = (self: WatchBuffer): boolean => {
   if (self.events.at(-1)?._tag === "Bookmark") self.events.pop()
-  if (self.events.length >= self.size) return
-  self.events.push({ _tag: "Bookmark", revision: String(revision), cursor: cursor(revision, writeId) })
+  return self.events.length < self.size
 }
 
 /**
@@ -147,7 +179,7 @@ export const eventFor = (self: WatchBuffer, change: Change): WatchEvent | undefi
   const did = before !== undefined && concerns(self, before)
   const does = after !== undefined && concerns(self, after)
   if (!did && !does) return undefined
-  const at = cursor(revision, writeId)
+  const at = StoreRules.cursor(String(revision), writeId)
   if (does) return { _tag: did ? "Modified" : "Added", object: shown(self, after), initial: false, cursor: at, writeId }
   const gone = last !== undefined && concerns(self, last) ? last : before
   if (gone === undefined) throw new Error("S3 is broken: a change that removed nothing")
@@ -173,21 +205,12 @@ export const concerns = (self: WatchBuffer, object: Raw): boolean =>
 export const shown = (self: WatchBuffer, object: Raw): Raw => (self.metadataOnly ? metadataOf(object) : object)
 
 /**
- * The object without all but its envelope; the same one each time.
+ * The object without all but its envelope: small, and made anew, so that nothing is kept of it.
  *
  * @category feeding
  * @since 0.1.0
  */
-export const metadataOf = (object: Raw): Raw => {
-  const known = stripped.get(object)
-  if (known !== undefined) return known
-  const { apiVersion, kind, metadata } = object
-  const only: Raw = Object.freeze({ apiVersion, kind, metadata })
-  stripped.set(object, only)
-  return only
-}
-
-const stripped = new WeakMap<Raw, Raw>() // a pure function's memo: no store sees another's through it
+export const metadataOf = ({ apiVersion, kind, metadata }: Raw): Raw => Object.freeze({ apiVersion, kind, metadata })
 
 /**
  * Lets readers that wait for something go on, where there is something. They run at once, so it comes last.
@@ -244,35 +267,6 @@ const somethingThere = (self: WatchBuffer): Effect.Effect<void> =>
       self.wake = undefined
     })
   })
-
-// ---------------------------------------------------------------------------------------------------------------------
-// cursors
-// ---------------------------------------------------------------------------------------------------------------------
-
-/**
- * The cursor after a change: its revision and its write id.
- *
- * @category cursors
- * @since 0.1.0
- */
-export const cursor = (revision: number, writeId: string): Cursor => `${revision}:${writeId}`
-
-/**
- * What a cursor of {@link cursor} says.
- *
- * @category cursors
- * @since 0.1.0
- */
-export const parseCursor = (
-  text: Cursor
-): Result.Result<{ readonly revision: number; readonly writeId: string }, Invalid> => {
-  const match = cursorForm.exec(text)
-  return match === null
-    ? invalid("cursor", "is not a cursor of this store; take it from a list or a watch event")
-    : Result.succeed({ revision: Number(match[1]), writeId: match[2] })
-}
-
-const cursorForm = /^(0|[1-9]\d{0,15}):(.+)$/s
 
 const invalid = (path: string, why: string): Result.Result<never, Invalid> =>
   Result.fail(new Invalid({ fields: [{ path, why }] }))

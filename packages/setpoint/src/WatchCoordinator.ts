@@ -257,6 +257,18 @@ export const instances = <I, S>(self: WatchCoordinator<I, S>): ReadonlyMap<unkno
   new Map(Array.from(self.state.groups, ([group, sets]) => [group, sets.size]))
 
 /**
+ * How many requests the instances of a group have.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const size = <I, S>(self: WatchCoordinator<I, S>, group: unknown): number => {
+  let count = 0
+  for (const set of self.state.groups.get(group)?.values() ?? []) count += set.requests.length
+  return count
+}
+
+/**
  * What the instance asks for, in the order in which it first did.
  *
  * @category getters
@@ -271,3 +283,21 @@ export const requestsOf = <I, S>(
     ? []
     : set.requests.map(({ board, target }, at) => ({ source: board.source, target, isCommitted: at < set.committed }))
 }
+
+/**
+ * Whether an instance has asked for anything, in its last pass or in this one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const isWatching = <I, S>(self: WatchCoordinator<I, S>, instance: I): boolean =>
+  Rules.find(self.state, instance) !== undefined
+
+/**
+ * The instances of a group that have asked for anything.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const members = <I, S>(self: WatchCoordinator<I, S>, group: unknown): ReadonlyArray<I> =>
+  Array.from(self.state.groups.get(group)?.keys() ?? [])

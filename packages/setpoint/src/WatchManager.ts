@@ -4,7 +4,8 @@
  * **Delivery** (D3) An informer is identified by its store, kind, namespace, selector, the name of its transform, and
  * whether it holds metadata alone. It starts with its first owner and stops with its last, after `idle`. Acquire and
  * release are atomic: an owner never holds an informer that is about to stop. The first owner's other options stand for
- * all.
+ * all. {@link share} never waits; {@link acquire} waits for the first sync, and not while a cooldown runs that grows from
+ * 5 seconds to 5 minutes: a kind that is forbidden or missing costs one attempt a cooldown, and never another kind.
  *
  * **Shutdown** Closing the manager's Scope stops every informer, whoever owns it.
  *
@@ -31,11 +32,13 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Informer from "./Informer.ts"
 import type * as StoreDriver from "./StoreDriver.ts"
@@ -108,12 +111,13 @@ export const make = (options: Options = {}): Effect.Effect<WatchManager, never, 
   )
 
 /**
- * The informer of these objects, owned until the Scope closes. It runs at once and syncs on its own.
+ * The informer of these objects, owned until the Scope closes. It runs at once and syncs on its own: nothing is waited
+ * for.
  *
  * @category sharing
  * @since 0.1.0
  */
-export const acquire = (
+export const share = (
   self: WatchManager,
   source: Source,
   at: StoreDriver.KindAddress,
@@ -126,6 +130,58 @@ export const acquire = (
     ),
     ({ informer }) => informer
   )
+
+/**
+ * The cache of these objects did not sync in time, or is between two attempts: why, and when the next one begins.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class NotSynced extends Schema.TaggedError<NotSynced>()("WatchManager/NotSynced", {
+  kind: Schema.String,
+  why: Schema.String,
+  retryInMillis: Schema.Finite
+}) {
+  override get message(): string {
+    return `the cache of ${this.kind} is not synced: ${this.why}; tried again in ${Math.round(this.retryInMillis)} ms`
+  }
+}
+
+/**
+ * As {@link share}, and waits until the cache is synced: for `syncTimeout` (default 30 seconds) at most, and not at all
+ * while its cooldown runs. Who fails owns nothing.
+ *
+ * @category sharing
+ * @since 0.1.0
+ */
+export const acquire = (
+  self: WatchManager,
+  source: Source,
+  at: StoreDriver.KindAddress,
+  options: Omit<Informer.Options, "storeName"> = {}
+): Effect.Effect<Informer.Informer, Informer.InvalidOptions | NotSynced, Scope.Scope> =>
+  Effect.gen(function*() {
+    const outer = yield* Effect.scope
+    const clock = yield* Clock.Clock
+    const cooldown = (informer: Informer.Informer) =>
+      Informer.cooldown(informer, Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const scope = yield* Scope.fork(outer)
+        const synced = Effect.gen(function*() {
+          const informer = yield* Scope.provide(share(self, source, at, options), scope)
+          const cooling = cooldown(informer)
+          if (cooling !== undefined) return yield* new NotSynced({ kind: informer.kind, ...cooling })
+          yield* Effect.mapError(
+            Informer.awaitSynced(informer),
+            ({ kind, why }) => new NotSynced({ kind, why, retryInMillis: cooldown(informer)?.retryInMillis ?? 0 })
+          )
+          return informer
+        })
+        return yield* Effect.onError(restore(synced), (cause) => Scope.close(scope, Exit.failCause(cause)))
+      })
+    )
+  })
 
 /**
  * The informers that run now.

@@ -752,16 +752,19 @@ export const takeWith = <K, R, E, A, E2, R2>(
  * Ends a pass that did not fail. `failures: "keep"` keeps what the key remembers of its failures (default: it is
  * forgotten). `next` is merged with the adds made during the pass (Q4). To end a pass twice is a defect (Q2).
  *
+ * `nowMillis` is for who has just read the monotonic clock.
+ *
  * @since 0.1.0
  * @category ending
  */
 export const finishUnsafe = <K, R, E>(
   self: WorkQueue<K, R, E>,
   ticket: Ticket<K, R, E>,
-  options?: { readonly failures?: "forget" | "keep" | undefined; readonly next?: Next<R> | undefined }
+  options?: { readonly failures?: "forget" | "keep" | undefined; readonly next?: Next<R> | undefined },
+  nowMillis: number = self.group.now()
 ): void => {
   const state = stateOf(self)
-  Rules.finish(state, ticket, options?.failures ?? "forget", options?.next, self.group.now())
+  Rules.finish(state, ticket, options?.failures ?? "forget", options?.next, nowMillis)
   settle(self, state, 1)
 }
 

@@ -20,6 +20,13 @@ export * as Condition from "./Condition.ts"
 export * as Controller from "./Controller.ts"
 
 /**
+ * Kinds that come and go while the program runs: registrations by name, made and ended from any fiber.
+ *
+ * @since 0.1.0
+ */
+export * as DynamicController from "./DynamicController.ts"
+
+/**
  * Events: what happened to an object, kept as objects that people read (`kubectl describe` shows them).
  *
  * @since 0.1.0
@@ -53,6 +60,13 @@ export * as Health from "./Health.ts"
  * @since 0.1.0
  */
 export * as Informer from "./Informer.ts"
+
+/**
+ * What an instance wants to hear about, asked for from inside its pass.
+ *
+ * @since 0.1.0
+ */
+export * as InstanceWatcher from "./InstanceWatcher.ts"
 
 /**
  * Kinds: what objects of one sort look like, declared with Schema.

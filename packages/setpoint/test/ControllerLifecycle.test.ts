@@ -54,7 +54,7 @@ describe("E4: no pass before the caches are synced", () => {
   it.effect("[E4] an optional input is not waited for", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
-      faults.refuse = (_, kind) => kind === "Palette" || kind === "Server" ? forbidden : undefined
+      faults.refuse = (operation, kind) => operation !== "write" && kind !== "Website" ? forbidden : undefined
       yield* create("a")
       const log = script()
       yield* register(log, {
@@ -63,6 +63,11 @@ describe("E4: no pass before the caches are synced", () => {
       })
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(names(log.passes), ["a"])
+      const owner = { ...ownerOf("b"), controller: true }
+      yield* Store.create(Server, { metadata: { name: "s", ownerReferences: [owner] }, spec: { port: 1 } })
+      faults.refuse = () => undefined
+      yield* TestClock.adjust("1 minute") // heard of when it can be
+      assert.deepStrictEqual(names(log.passes), ["a", "b"])
     }).pipe(Effect.provide(engine())))
 
   it.effect(
@@ -236,7 +241,7 @@ describe("E5: registrations come and go", () => {
       const faults = yield* Faults
       const first = script(Effect.never)
       const second = script()
-      yield* register(first, { name: "first" }, { drain: 0 })
+      yield* register(first, { name: "first" })
       yield* register(second, { name: "second" })
       yield* create("a")
       assert.deepStrictEqual(first.passes, ["a@0"])
@@ -261,6 +266,31 @@ describe("E5: registrations come and go", () => {
         assert.deepStrictEqual(logs.filter((log) => names(log.passes).includes("b")).length, 1)
       }).pipe(Effect.provide(engine()))
   )
+
+  it.effect("[E5] fibers that register and close under few names, in any order, leave nothing open", () =>
+    Effect.gen(function*() {
+      const controller = yield* Controller.Controller
+      const faults = yield* Faults
+      yield* create("a")
+      const stay = script()
+      yield* register(stay, { name: "stay" })
+      const comeAndGo = (i: number) =>
+        Effect.gen(function*() {
+          const log = script(Effect.yieldNow)
+          yield* register(log, { name: `n${i % 3}`, owns: i % 2 === 0 ? [Server] : [] })
+          yield* Effect.repeat(Effect.yieldNow, { times: (i * 7) % 23 })
+        }).pipe(Effect.scoped)
+      for (let round = 0; round < 5; round++) {
+        yield* Effect.forEach(Array.from({ length: 30 }, (_, i) => round * 31 + i), comeAndGo, {
+          concurrency: "unbounded",
+          discard: true
+        })
+        assert.deepStrictEqual((yield* controller.status).map(({ name }) => name), ["stay"])
+        assert.strictEqual(faults.open, 1)
+      }
+      yield* create("b")
+      assert.deepStrictEqual(names(stay.passes), ["a", "b"])
+    }).pipe(Effect.provide(engine())))
 
   it.effect("[E5] a registration may be made from inside a pass", () =>
     Effect.gen(function*() {
@@ -324,7 +354,7 @@ describe("E8: closing", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(closing)
       assert.deepStrictEqual(log.passes, ["a@0", "b@5000"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] what is not done by the deadline is interrupted, 25 seconds by default", () =>
     Effect.gen(function*() {
@@ -341,7 +371,7 @@ describe("E8: closing", () => {
       assert.deepStrictEqual(ends, ["interrupted@25000"])
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] the deadline is an option of the Controller, and of a registration", () =>
     Effect.gen(function*() {
@@ -400,7 +430,7 @@ describe("E8: closing", () => {
       yield* Effect.gen(function*() {
         yield* Scope.provide(register(script(noting(ends, Effect.sleep("5 seconds")))), scope)
         yield* create("a")
-      }).pipe(Effect.provide(yield* Layer.buildWithScope(engine(), controllers)))
+      }).pipe(Effect.provide(yield* Layer.buildWithScope(draining, controllers)))
       const first = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* settle
       const second = yield* Effect.forkChild(Scope.close(controllers, Exit.void))
@@ -423,7 +453,7 @@ describe("E8: closing", () => {
       yield* Scope.close(scope, Exit.void)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a paused registration closes without running what it has collected", () =>
     Effect.gen(function*() {
@@ -437,7 +467,7 @@ describe("E8: closing", () => {
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(closing)
       assert.deepStrictEqual(log.passes, ["a@0"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a name that is being closed is free once it is closed: who registers it waits", () =>
     Effect.gen(function*() {
@@ -455,7 +485,7 @@ describe("E8: closing", () => {
       yield* Effect.asVoid(Fiber.await(registering))
       yield* settle
       assert.deepStrictEqual(log.passes, ["a@5000"])
-    }).pipe(Effect.provide(engine())))
+    }).pipe(Effect.provide(draining)))
 
   it.effect("[E8] a closed Controller registers nothing", () =>
     Effect.gen(function*() {
@@ -476,6 +506,56 @@ describe("E8: closing", () => {
       yield* settle
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(waiting)))
+    }).pipe(Effect.provide(draining)))
+
+  it.effect("[F43] an engine that is killed in the midst of its passes comes back, and the revision is flat again", () =>
+    Effect.gen(function*() {
+      const begin = (work: Effect.Effect<unknown>) =>
+        Effect.gen(function*() {
+          const scope = yield* Scope.make()
+          const controller = yield* Layer.buildWithScope(
+            Layer.fresh(Controller.layer({ drain: 0, events: false, collector: false })),
+            scope
+          )
+          const reconcile = Effect.fnUntraced(
+            function*(request: { readonly namespace: string; readonly name: string }) {
+              const read = yield* Store.get(Website, request)
+              yield* Store.updateStatus(Website, read, { ready: read.spec.host.length })
+              yield* work
+              return Outcome.requeueAfter("1 second")
+            }
+          )
+          yield* Scope.provide(register({ reconcile }), scope).pipe(Effect.provide(controller))
+          return scope
+        })
+      for (const name of ["a", "b", "c"]) yield* create(name)
+      const first = yield* begin(Effect.never)
+      yield* change("a", "longer.example")
+      yield* Scope.close(first, Exit.void)
+      yield* begin(Effect.void)
+      yield* settle
+      const revisions = Effect.map(
+        Store.list(Website),
+        ({ items }) => items.map(({ metadata }) => metadata.resourceVersion)
+      )
+      const before = yield* revisions
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* revisions, before)
+      assert.strictEqual((yield* Store.get(Website, { name: "a" })).status?.ready, 14)
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("Controller.layerFor registers for as long as its Layer lives", () =>
+    Effect.gen(function*() {
+      const log = script()
+      const reconciler = Reconciler.make(Website, { reconcile: log.reconcile })
+      const controller = yield* Controller.Controller
+      yield* Effect.gen(function*() {
+        assert.strictEqual((yield* controller.status).length, 1)
+        yield* create("a")
+        yield* settle
+      }).pipe(Effect.provide(Controller.layerFor(reconciler), { local: true }))
+      assert.deepStrictEqual(log.passes, ["a@0"])
+      assert.deepStrictEqual(yield* controller.status, [])
     }).pipe(Effect.provide(engine())))
 
   it.effect("[E8] the Observer hears of each pass that a close dropped", () =>
@@ -492,7 +572,7 @@ describe("E8: closing", () => {
         yield* Deferred.await(done)
       }).pipe(
         Effect.scoped,
-        Effect.provide(engine()),
+        Effect.provide(draining),
         Effect.provideService(Controller.Observer, observer)
       )
       assert.deepStrictEqual(ends, ["a Dropped"])
@@ -502,6 +582,11 @@ describe("E8: closing", () => {
 // ---------------------------------------------------------------------------------------------------------------------
 // helpers
 // ---------------------------------------------------------------------------------------------------------------------
+
+const ownerOf = (name: string) => ({ apiVersion: "example.dev/v1", kind: "Website", name, uid: "u" })
+
+/** The engine with the drain that it has by default. */
+const draining = engine({ controller: { drain: undefined } })
 
 const watchPalettes = Reconciler.watch(Palette, () => [])
 

@@ -123,7 +123,7 @@ describe("E2: what an end of a pass leads to", () => {
       const log = script(Effect.succeed(Outcome.done), Effect.void)
       yield* register(log)
       yield* create("blog")
-      yield* TestClock.adjust("9 hours")
+      yield* TestClock.adjust("8 hours")
       assert.deepStrictEqual(log.passes, ["blog@0"])
       yield* change("blog", "b.example")
       yield* TestClock.adjust("9 minutes")
@@ -471,6 +471,19 @@ describe("E3: giving up", () => {
       assert.strictEqual(log.passes.length, 6)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[E3] a row of requeues that its Schedule does not go on with is reported too", () =>
+    Effect.gen(function*() {
+      const log = script(Effect.succeed(Outcome.requeue))
+      yield* register(log, { requeue: Schedule.upTo(exactly, { times: 2 }) })
+      yield* create("blog")
+      yield* TestClock.adjust("30 minutes")
+      assert.deepStrictEqual(log.passes, ["blog@0", "blog@100", "blog@300"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(log.causes[3], ["Recheck"])
+      const events = yield* Store.list(EventRecorder.Event)
+      assert.deepStrictEqual(events.items.map(({ reason }) => reason), ["ReconcileGaveUp"])
+    }).pipe(Effect.provide(engine({ controller: { events: true } }))))
+
   it.effect("[E3] by default a key never gives up", () =>
     Effect.gen(function*() {
       const log = script<string>(failure)
@@ -496,6 +509,20 @@ describe("E9: the deadline of a pass", () => {
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(interrupted, 1)
       assert.deepStrictEqual(log.passes, ["blog@0", "blog@1100"])
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("[E9] a pass with a deadline has its services and its causes, and ends with its own error", () =>
+    Effect.gen(function*() {
+      const log = script<unknown, Store.Store>(
+        Store.get(Website, { name: "blog" }).pipe(Effect.asVoid),
+        failure,
+        Effect.void
+      )
+      const registration = yield* register(log, { deadline: "1 second", retry: exactly })
+      yield* create("blog")
+      yield* change("blog", "b.example")
+      assert.deepStrictEqual(log.causes, [["Event"], ["Event"]])
+      assert.strictEqual((yield* registration.probe({ name: "blog" }))?.dueInMillis, 100)
     }).pipe(Effect.provide(engine())))
 
   it.effect("[E9] [C063] by default a pass has no deadline", () =>

@@ -44,22 +44,35 @@ describe("MemoryStore", () => {
       const watch = Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current", bufferSize: 1 }))
       while (MemoryStore.Core.take(watch) !== undefined) {}
       for (let i = 0; i < 100; i++) MemoryStore.Core.bookmark(core)
-      assert.strictEqual(watch.buffer.length, 1)
+      assert.strictEqual(watch.buffer.events.length, 1)
       createIn(core, "a")
-      assert.isUndefined(watch.ended)
+      assert.isUndefined(watch.buffer.ended)
     }))
 
   it("[S9] a watch that was closed or has ended is fed no more, and nothing is kept of it", () => {
     const core = MemoryStore.Core.make("birth")
     const closed = Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current" }))
     const lagging = Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current", bufferSize: 2 }))
-    MemoryStore.Core.close(core, closed)
+    MemoryStore.Core.close(closed)
     for (let i = 0; i < 10; i++) createIn(core, `s-${i}`)
     MemoryStore.Core.bookmark(core)
-    assert.strictEqual(closed.buffer.length, 0)
-    assert.strictEqual(lagging.buffer.length, 2)
-    assert.strictEqual(core.watches.size, 0)
+    assert.strictEqual(closed.buffer.events.length, 0)
+    assert.strictEqual(lagging.buffer.events.length, 2)
+    assert.strictEqual(watchesOf(core), 0)
   })
+
+  it.effect("[F25] nothing is kept of a watch whose reader was interrupted, or took all it wanted", () =>
+    Effect.gen(function*() {
+      const core = MemoryStore.Core.make("birth")
+      const driver = MemoryStore.fromCore(core)
+      const waiting = yield* Effect.forkChild(Stream.runDrain(driver.watch(at, { from: "current" })), {
+        startImmediately: true
+      })
+      assert.strictEqual(watchesOf(core), 1)
+      yield* Fiber.interrupt(waiting)
+      yield* Stream.runDrain(Stream.take(driver.watch(at, { from: "current" }), 1))
+      assert.strictEqual(watchesOf(core), 0)
+    }))
 
   it("[S5] a store without a history resumes from the latest change alone", () => {
     const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, history: 0 })
@@ -110,7 +123,7 @@ describe("MemoryStore", () => {
         Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current" })))
       createIn(core, "a")
       const events = new Set(watches.flatMap((watch) =>
-        watch.buffer
+        watch.buffer.events
       ))
       assert.strictEqual(events.size, 1)
     }))
@@ -125,6 +138,9 @@ const at: StoreDriver.KindAddress = {
   plural: "websites",
   scope: "Namespaced"
 }
+
+const watchesOf = (core: MemoryStore.Core.State): number =>
+  [...core.kinds.values()].reduce((n, kind) => n + kind.watches.size, 0)
 
 const write: StoreDriver.WriteOptions = { writeId: "write", hasStatus: true }
 

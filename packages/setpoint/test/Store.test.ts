@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { Kind, MemoryStore, Pass, type Resource, Store, type StoreDriver, StoreError } from "setpoint"
+import { Condition, Kind, MemoryStore, Pass, type Resource, Store, type StoreDriver, StoreError } from "setpoint"
 
 const Website = Kind.make({
   group: "example.dev",
@@ -232,6 +232,25 @@ describe("Store", () => {
         const moved = yield* store.updateStatus(Website, same, status(1, "True"))
         const times = [first, same, moved].map((site) => site.status?.conditions?.[0]?.lastTransitionTime)
         assert.deepStrictEqual(times, ["1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1970-01-01T02:00:00Z"])
+      }))
+
+    it.effect("[S2] Condition.List is stamped with time and generation, and the same conditions again write nothing", () =>
+      Effect.gen(function*() {
+        const Conditioned = Kind.make({
+          group: "example.dev",
+          version: "v1",
+          kind: "Conditioned",
+          spec: Schema.Struct({}),
+          status: Schema.Struct({ conditions: Condition.List })
+        })
+        const { store } = yield* counting
+        const made = yield* store.create(Conditioned, { metadata: { name: "a" }, spec: {} })
+        const first = yield* store.updateStatus(Conditioned, made, { conditions: [Condition.ready()] })
+        yield* TestClock.adjust("1 hour")
+        const again = yield* store.updateStatus(Conditioned, first, { conditions: [Condition.ready()] })
+        assert.strictEqual(again.metadata.resourceVersion, first.metadata.resourceVersion)
+        const [ready] = first.status?.conditions ?? []
+        assert.deepStrictEqual([ready?.lastTransitionTime, ready?.observedGeneration], ["1970-01-01T00:00:00Z", 1])
       }))
 
     it.effect("what the status does not declare is not stamped", () =>

@@ -39,7 +39,7 @@ describe("sharing", () => {
         yield* acquire({ metadataOnly: true }),
         yield* acquire({ transform: { name: "one", f } }),
         yield* acquire({ transform: { name: "two", f } }),
-        yield* WatchManager.acquire(manager, { name: "default", driver: new ScriptedStore().driver }, address)
+        yield* WatchManager.share(manager, { name: "default", driver: new ScriptedStore().driver }, address)
       ])
       assert.strictEqual(informers.size, 7)
       informers.add(yield* acquire({ selector: "a in (b)", pageSize: 7 }))
@@ -121,6 +121,6 @@ const setup = Effect.fnUntraced(function*(options?: WatchManager.Options) {
   store.put("a")
   const manager = yield* WatchManager.make(options)
   const source = { name: "default", driver: store.driver }
-  const acquire = (options?: Informer.Options) => WatchManager.acquire(manager, source, address, options)
+  const acquire = (options?: Informer.Options) => WatchManager.share(manager, source, address, options)
   return { store, manager, acquire }
 })

@@ -21,7 +21,7 @@
  * **Consistency** A write is judged and stored in one transaction with the file locked against other writers. Where
  * another process holds the lock, calls wait without blocking, up to `lockTimeout`, and then fail with `Unavailable`.
  * **Shutdown** Closing the Layer's Scope fails the writes that wait (they are not applied) and closes the file.
- * **Memory** Objects that were lately used, up to 16 MiB of their text; of a watch its buffer; of a list that is not
+ * **Memory** Objects that were lately used, up to 8 MiB of their text; of a watch its buffer; of a list that is not
  * paged all that it gives. Watches, pages and exports read slices, and expire where the history has gone past them.
  *
  * Statements run on the caller's thread. A commit takes it for as long as the disk flushes: measured on a 2-core virtual
@@ -249,17 +249,18 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
     subject: StoreError.Subject,
     statements: () => Result.Result<A, StoreError.Reason>
   ): Effect.Effect<A, StoreError.StoreError> => {
-    const attempt = Effect.suspend((): Effect.Effect<A, StoreError.Reason | Sqlite.Failure> => {
-      if (commits.closed !== undefined) return Effect.fail(commits.closed)
+    const fail = (reason: StoreError.Reason) => Effect.fail(StoreError.make(subject, reason))
+    const attempt = Effect.suspend((): Effect.Effect<A, StoreError.StoreError | Sqlite.Busy> => {
+      if (commits.closed !== undefined) return fail(commits.closed)
       const answer = Sqlite.attempt(statements)
-      return Result.isFailure(answer)
-        ? Effect.fail(answer.failure)
-        : Effect.fromResult(answer.success)
+      if (Result.isSuccess(answer)) {
+        return Result.isSuccess(answer.success) ? Effect.succeed(answer.success.success) : fail(answer.success.failure)
+      }
+      const { failure } = answer
+      return failure._tag === "Busy" ? Effect.fail(failure) : fail(GroupCommit.reasonOf(failure))
     })
-    return Effect.catch(patiently(attempt), (failure) => {
-      const reason = Sqlite.isFailure(failure) ? GroupCommit.reasonOf(failure) : failure
-      return Effect.fail(StoreError.make(subject, reason))
-    })
+    const refused = (busy: Sqlite.Busy) => fail(GroupCommit.reasonOf(busy))
+    return Effect.catchTag(attempt, "Busy", () => Effect.catchTag(patiently(attempt), "Busy", refused))
   }
 
   const readSnapshot = <A>(subject: StoreError.Subject, statements: () => Result.Result<A, StoreError.Reason>) =>

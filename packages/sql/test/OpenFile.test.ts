@@ -10,11 +10,12 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import type { StoreError } from "setpoint/StoreError"
 import { temporaryFile, temporaryFolder } from "./support/files.ts"
 import * as Things from "./support/things.ts"
 
-describe("a file that cannot be a store", () => {
-  it.effect("[F36] is none: the first start begins a timeline, and reopening keeps it", () =>
+describe("a new file", () => {
+  it.effect("[F36] the first start begins a timeline, and reopening keeps it", () =>
     Effect.gen(function*() {
       const filename = yield* temporaryFile
       const cursorOf = Effect.scoped(Effect.gen(function*() {
@@ -26,13 +27,28 @@ describe("a file that cannot be a store", () => {
       assert.notStrictEqual(first, "")
     }))
 
-  it.effect("is none: an empty file becomes a store", () =>
+  it.effect("may be there, and empty", () =>
     Effect.gen(function*() {
       const filename = yield* temporaryFile
       Fs.writeFileSync(filename, "")
       yield* Things.create(yield* SqliteStore.make({ filename }), "a")
     }))
 
+  it.effect("may be made by several at once: all have the same store", () =>
+    Effect.gen(function*() {
+      const filename = yield* temporaryFile
+      const drivers = yield* Effect.all(Array.from({ length: 5 }, () => SqliteStore.make({ filename })), {
+        concurrency: "unbounded"
+      })
+      const cursors = yield* Effect.forEach(
+        drivers,
+        (driver) => Effect.map(Things.list(driver), ({ cursor }) => cursor)
+      )
+      assert.strictEqual(new Set(cursors).size, 1)
+    }))
+})
+
+describe("a file that cannot be a store", () => {
   it.effect("is no SQLite file: NotOurs", () =>
     Effect.gen(function*() {
       const filename = yield* temporaryFile
@@ -186,6 +202,18 @@ describe("schema versions", () => {
       ]))
       assert.deepStrictEqual(notes, [next.length, "default/a"])
       assert.deepStrictEqual(yield* Effect.fromResult(openWith(filename, next, version)), next.length)
+    }))
+
+  it.effect("a store whose file a newer program brings forward meanwhile writes no more to it", () =>
+    Effect.gen(function*() {
+      const filename = yield* store
+      const driver = yield* SqliteStore.make({ filename })
+      yield* Things.create(driver, "b")
+      yield* Effect.fromResult(openWith(filename, next, version))
+      for (const call of [Things.create(driver, "c"), Effect.asVoid(Things.list(driver))]) {
+        const error = yield* Effect.flip(Effect.asVoid<unknown, StoreError, never>(call))
+        assert.include(error.message, `another program has brought the file to schema version ${next.length}`)
+      }
     }))
 
   it.effect("a step that fails leaves the file as it was, and the store opens as before", () =>

@@ -88,29 +88,47 @@ export const duplicateAdd = subjects((kind) => (of) =>
     }))
 )
 
-/** A producer fiber, which yields as every fiber does, and worker fibers that wait for keys. */
+/** How many adds a producer makes between two turns of the event loop. */
+const slice = 1000
+
+/** Calls `f` for 0 to n - 1, and lets others run in between. */
+const sliced = Effect.fnUntraced(function*(n: number, f: (i: number) => void) {
+  for (let i = 0; i < n;) {
+    for (const stop = Math.min(n, i + slice); i < stop; i++) f(i)
+    yield* Effect.yieldNow
+  }
+})
+
+/** What is ready is taken without a wait, as the Controller's workers do. */
+const nextOf = <K>(queue: WorkQueue.WorkQueue<K>) =>
+  Effect.suspend(() => {
+    const ticket = WorkQueue.takeUnsafe(queue)
+    return ticket === undefined ? WorkQueue.take(queue) : Effect.succeed(ticket)
+  })
+
+/** A producer fiber, and worker fibers that wait for keys. */
 export const steady = subjects((kind) => (of: Case) =>
   withQueue(
     kind,
     Effect.fnUntraced(function*(queue) {
       const distinct = 10_000
-      const all = list(distinct + 1, kind.keyAt)
-      const last = all[distinct]
+      const all = list(distinct, kind.keyAt)
+      const last = kind.keyAt(distinct)
       const { below } = random(42)
       const draws = Int32Array.from({ length: of.n }, () => below(distinct))
       let gets = 0
       const worker = Effect.gen(function*() {
         for (;;) {
-          const ticket = yield* WorkQueue.take(queue)
+          const ticket = yield* nextOf(queue)
           gets++
           WorkQueue.finishUnsafe(queue, ticket)
           if (ticket.key === last) return WorkQueue.closeUnsafe(queue)
         }
       }).pipe(Effect.catchTag("Done", () => Effect.void))
-      const producer = Effect.gen(function*() {
-        for (const draw of draws) yield* WorkQueue.add(queue, all[draw] as typeof last & {})
-        if (last !== undefined) WorkQueue.addUnsafe(queue, last)
-      })
+      const producer = Effect.andThen(
+        sliced(of.n, (i) => void WorkQueue.addUnsafe(queue, all[draws[i] as number] as typeof last)),
+        WorkQueue.add(queue, last)
+      )
       collect()
       const cpu = cpuSeconds()
       const start = nowMillis()
@@ -132,7 +150,7 @@ export const delayed = subjects((kind) => (of) =>
       const came = new Float64Array(of.n)
       const consumer = Effect.gen(function*() {
         for (let left = of.n; left > 0; left--) {
-          const ticket = yield* WorkQueue.take(queue)
+          const ticket = yield* nextOf(queue)
           came[index.get(ticket.key) as number] = nowMillis()
           WorkQueue.finishUnsafe(queue, ticket)
         }
@@ -141,14 +159,16 @@ export const delayed = subjects((kind) => (of) =>
       const cpu = cpuSeconds()
       const start = nowMillis()
       let added = start
-      const producer = Effect.gen(function*() {
-        for (let i = 0; i < of.n; i++) {
+      const producer = Effect.andThen(
+        sliced(of.n, (i) => {
           const delay = delays[i] as number
           due[i] = nowMillis() + delay
-          yield* WorkQueue.addAfter(queue, all[i] as (typeof all)[number], delay)
-        }
-        added = nowMillis()
-      })
+          WorkQueue.addAfterUnsafe(queue, all[i] as (typeof all)[number], delay)
+        }),
+        Effect.sync(() => {
+          added = nowMillis()
+        })
+      )
       yield* Effect.all([consumer, producer], { concurrency: "unbounded", discard: true })
       const end = nowMillis()
       return {

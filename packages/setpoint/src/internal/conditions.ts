@@ -3,7 +3,8 @@ import { isArray, isObject, type Json, type JsonArray, type JsonObject } from ".
 
 /**
  * The new conditions with their times: kept where the status is as it was, else `nowText`, unless the caller gives
- * another time than the old one. A condition without an `observedGeneration` gets the object's.
+ * another time than the old one. Each is about the object's generation: who writes a condition says that it holds now,
+ * whether it is made anew or carried over from what was read.
  */
 export const mergeConditions = (
   old: Json | undefined,
@@ -19,12 +20,15 @@ export const mergeConditions = (
     return {
       ...condition,
       lastTransitionTime: transitionTime(was, condition, nowText),
-      ...(generation === undefined || condition.observedGeneration !== undefined
+      ...(generation === undefined || isNewer(condition.observedGeneration, generation)
         ? {}
         : { observedGeneration: generation })
     }
   })
 }
+
+const isNewer = (given: Json | undefined, generation: number): boolean =>
+  typeof given === "number" && given > generation
 
 const isCondition = (value: Json): value is JsonObject =>
   isObject(value) && typeof value.type === "string" && typeof value.status === "string"

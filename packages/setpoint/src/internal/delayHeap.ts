@@ -1,6 +1,9 @@
 /**
  * A heap of items by due time, four children a node. Items carry their own index, so that one is moved or taken out in
  * O(log n) without a search. Items due at the same time come out in the order in which they went in.
+ *
+ * The times stand beside the items in an array of their own: four children are compared in one line of memory, and only the
+ * items that move are touched.
  */
 
 /** What an item of a heap carries. Only this module writes `order` and `heapIndex`. */
@@ -14,15 +17,22 @@ export interface Due {
 
 export interface DelayHeap<N extends Due> {
   readonly items: Array<N>
+  /** `dues[i]` is `items[i].due`. */
+  readonly dues: Array<number>
   inserted: number
 }
 
-export const make = <N extends Due>(): DelayHeap<N> => ({ items: [], inserted: 0 })
+export const make = <N extends Due>(): DelayHeap<N> => ({ items: [], dues: [], inserted: 0 })
 
-const isBefore = (a: Due, b: Due): boolean => a.due < b.due || (a.due === b.due && a.order < b.order)
+/** Whether what stands at `index` comes before an item. */
+const isBefore = <N extends Due>({ dues, items }: DelayHeap<N>, index: number, item: Due): boolean => {
+  const due = dues[index]
+  return due < item.due || (due === item.due && items[index].order < item.order)
+}
 
 const put = <N extends Due>(heap: DelayHeap<N>, item: N, index: number): void => {
   heap.items[index] = item
+  heap.dues[index] = item.due
   item.heapIndex = index
 }
 
@@ -30,21 +40,22 @@ const rise = <N extends Due>(heap: DelayHeap<N>, item: N, from: number): void =>
   let index = from
   while (index > 0) {
     const above = (index - 1) >> 2
-    const parent = heap.items[above]
-    if (parent === undefined || !isBefore(item, parent)) break
-    put(heap, parent, index)
+    if (isBefore(heap, above, item)) break
+    put(heap, heap.items[above], index)
     index = above
   }
   put(heap, item, index)
 }
 
-const firstChild = <N extends Due>(heap: DelayHeap<N>, index: number): N | undefined => {
+/** The child that comes first, or -1 where there is none. */
+const firstChild = <N extends Due>({ dues, items }: DelayHeap<N>, index: number): number => {
   const start = index * 4 + 1
-  let first = heap.items[start]
-  for (let i = start + 1; i < start + 4; i++) {
-    const child = heap.items[i]
-    if (child === undefined || first === undefined) break
-    if (isBefore(child, first)) first = child
+  const end = Math.min(start + 4, dues.length)
+  if (start >= end) return -1
+  let first = start
+  for (let i = start + 1; i < end; i++) {
+    const due = dues[i]
+    if (due < dues[first] || (due === dues[first] && items[i].order < items[first].order)) first = i
   }
   return first
 }
@@ -53,10 +64,9 @@ const sink = <N extends Due>(heap: DelayHeap<N>, item: N, from: number): void =>
   let index = from
   for (;;) {
     const child = firstChild(heap, index)
-    if (child === undefined || !isBefore(child, item)) break
-    const below = child.heapIndex
-    put(heap, child, index)
-    index = below
+    if (child < 0 || !isBefore(heap, child, item)) break
+    put(heap, heap.items[child], index)
+    index = child
   }
   put(heap, item, index)
 }
@@ -73,9 +83,14 @@ export const remove = <N extends Due>(heap: DelayHeap<N>, item: N): void => {
   if (index < 0) return
   item.heapIndex = -1
   const last = heap.items.pop()
+  heap.dues.pop()
   if (last === undefined || last === item) return
-  if (isBefore(last, item)) rise(heap, last, index)
+  // it may have to go up: it comes from another branch
+  if (index > 0 && !isBefore(heap, (index - 1) >> 2, last)) rise(heap, last, index)
   else sink(heap, last, index)
 }
 
 export const first = <N extends Due>(heap: DelayHeap<N>): N | undefined => heap.items[0]
+
+/** When the first is due, or Infinity. */
+export const firstDue = <N extends Due>({ dues }: DelayHeap<N>): number => dues.length === 0 ? Infinity : dues[0]

@@ -6,9 +6,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type { Cause } from "../Pass.ts"
 import type { JsonObject } from "../Resource.ts"
 import * as Ids from "./ids.ts"
+import * as Inputs from "./inputs.ts"
 import * as Registrations from "./registration.ts"
 
 export const handledField = "lastHandledReconcileAt"
@@ -44,14 +44,18 @@ const echo = (
   )
 }
 
-/** After a pass that ran because of the annotation. */
+/** The value of the reconcile-now annotation, where the kind can say that it was handled. */
+export const orderOf = (request: Registrations.EngineRequest): string | undefined =>
+  request.registration.kind.statusFields.includes(handledField)
+    ? Registrations.cached(request)?.metadata.annotations?.[Inputs.reconcileNowAnnotation]
+    : undefined
+
+/** After a pass that began when the annotation had this value, whatever caused it: nobody waits for an echo in vain. */
 export const handled = (
   request: Registrations.EngineRequest,
-  causes: ReadonlyArray<Cause>
-): Effect.Effect<void> | undefined => {
-  const order = causes.findLast((cause) => cause._tag === "ReconcileNow")
-  return order === undefined ? undefined : echo(request, handledField, order.token)
-}
+  order: string | undefined
+): Effect.Effect<void> | undefined => order === undefined ? undefined : echo(request, handledField, order)
 
+/** Says whether the paused annotation stops the object: also after a start, where the status is from before. */
 export const paused = (request: Registrations.EngineRequest, isPaused: boolean): Effect.Effect<void> | undefined =>
   echo(request, pausedField, isPaused)

@@ -92,16 +92,18 @@ export const endPass = (
   switch (end._tag) {
     case "Done":
       counters.success++
-      WorkQueue.finishUnsafe(queue, ticket)
+      WorkQueue.finishUnsafe(queue, ticket, undefined, now)
       return undefined
     case "Gone":
       counters.success++
-      WorkQueue.finishUnsafe(queue, ticket)
+      WorkQueue.finishUnsafe(queue, ticket, undefined, now)
       return undefined
     case "Requeue": {
       counters.requeue++
-      WorkQueue.requeueUnsafe(queue, ticket, { reason: requeued, orElse: slowRecheck(registration) })
-      return undefined
+      const retried = WorkQueue.requeueUnsafe(queue, ticket, { reason: requeued, orElse: slowRecheck(registration) })
+      if (retried !== "ended") return undefined
+      counters.giveUp++
+      return { _tag: "GaveUp", error: "its Schedule gives no more requeues in a row" }
     }
     case "RequeueAfter":
       counters.requeueAfter++

@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
@@ -21,15 +22,15 @@ import * as Health from "../Health.ts"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Metrics from "../Metrics.ts"
-import type * as Pass from "../Pass.ts"
+import * as Pass from "../Pass.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
-import type { Raw } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import * as Behaviours from "./behaviour.ts"
+import * as Dynamic from "./dynamic.ts"
 import * as Feeds from "./feeds.ts"
 import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
@@ -48,6 +49,7 @@ export interface Engine {
   readonly pool: Workers.Pool
   readonly feeds: Feeds.Feeds<EngineRequest>
   readonly watches: WatchManager.WatchManager
+  readonly dynamic: Dynamic.Dynamic
   readonly registrations: Map<string, Registration>
   /** Registrations that are being closed: one of the same name waits. */
   readonly closing: Map<string, Registration>
@@ -59,10 +61,17 @@ export interface Engine {
   readonly now: () => number
   /** The Controller's own Scope: what it owns ends with it. */
   readonly scope: Scope.Scope
-  /** By store: who records its events. A store that is in here has its companions. */
-  readonly recorders: Map<Store.Store["Service"], EventRecorder.EventRecorder["Service"] | undefined>
-  readonly companions: { readonly events: boolean; readonly collector: boolean }
+  /** What each store got with its first registration. */
+  readonly companions: Map<Store.Service, Companions>
+  /** Which companions stores get. */
+  readonly wanted: { readonly events: boolean; readonly collector: boolean }
   isClosed: boolean
+}
+
+/** Who records a store's events, and what its collector is told of kinds. */
+export interface Companions {
+  readonly recorder: EventRecorder.EventRecorder["Service"] | undefined
+  readonly kinds: Queue.Queue<AnyKind["address"]>
 }
 
 export type Flaw = Behaviours.Flaw
@@ -76,6 +85,8 @@ interface InputScope {
   readonly selector?: Selector.Selector | string | undefined
   readonly metadataOnly?: boolean | undefined
   readonly transform?: Informer.Transform | undefined
+  /** Attempts at its first list are spaced by a cooldown (D3). */
+  readonly cooldown?: Informer.Options["cooldown"]
 }
 
 const selectorText = (selector: Selector.Selector | string | undefined): string | undefined =>
@@ -91,11 +102,12 @@ const hold = (
 ): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const informer = yield* Effect.mapError(
-      WatchManager.acquire(engine.watches, store, kind.address, {
+      WatchManager.share(engine.watches, store, kind.address, {
         namespace: input.namespace,
         selector: selectorText(input.selector),
         metadataOnly: input.metadataOnly ?? false,
-        transform: input.transform
+        transform: input.transform,
+        cooldown: input.cooldown
       }),
       (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
     )
@@ -104,8 +116,18 @@ const hold = (
       (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
     )
     if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
+    announce(engine, store, kind)
+    if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
     return held.feed
   })
+
+/** Holds the cache that a source of dynamic watches is of. What could be wrong with its request was checked before. */
+export const holdSource = (engine: Engine, source: Dynamic.Source) =>
+  Effect.orDie(hold(engine, source.store, source.kind, {
+    metadataOnly: source.metadataOnly,
+    transform: source.transform,
+    cooldown: {}
+  }, "watch"))
 
 /** Nobody holds this cache any more: who waits for it waits in vain. */
 const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
@@ -167,30 +189,51 @@ const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Regi
     (feed) => Effect.sync(() => awaitInput(registration, feed, false))
   )
 
-/** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
-const startOwn = (registration: Registration, feed: Registrations.Feed): Effect.Effect<void, never, Scope.Scope> =>
+/** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
+const subscribe = <A>(
+  registration: Registration,
+  feed: Registrations.Feed,
+  options: Pick<Informer.Handler, "redelivery">,
+  listener: (places: Informer.Subscription<A>) => (change: Informer.Change) => void
+): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const { redeliveryMillis } = registration.behaviour
     let onChange: ((change: Informer.Change) => void) | undefined = undefined
     const early: Array<Informer.Change> = []
-    const requests = yield* Informer.subscribe<EngineRequest>(feed.informer, {
+    const places = yield* Informer.subscribe<A>(feed.informer, {
+      ...options,
       onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
-      onSynced: () => inputSynced(registration, feed),
-      redelivery: redeliveryMillis === undefined
+      onSynced: () => inputSynced(registration, feed)
     })
-    const own: Registrations.OwnFeed = { feed, requests }
-    moveIn(registration, own)
-    onChange = Inputs.onOwnChange(registration, own, interrupt)
+    onChange = listener(places)
     for (const change of early.splice(0)) onChange(change)
     if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
-    if (redeliveryMillis === undefined) return
-    const deliver = (raw: Raw) => Inputs.redeliver(registration, own, raw)
-    yield* Effect.forkScoped(Redelivery.forEver(feed.informer, redeliveryMillis, deliver))
   })
 
+/** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
+const startOwn = (
+  engine: Engine,
+  registration: Registration,
+  feed: Registrations.Feed
+): Effect.Effect<void, never, Scope.Scope> => {
+  const { redeliveryMillis } = registration.behaviour
+  return Effect.andThen(
+    subscribe<EngineRequest>(registration, feed, { redelivery: redeliveryMillis === undefined }, (requests) => {
+      const own: Registrations.OwnFeed = { feed, requests }
+      moveIn(engine, registration, own)
+      return Inputs.onOwnChange(registration, own, interrupt)
+    }),
+    redeliveryMillis === undefined ? Effect.void : Effect.forkScoped(
+      Redelivery.forEver(feed.informer, redeliveryMillis, (raw) => Inputs.redeliver(registration, raw))
+    )
+  )
+}
+
 /** From here on requests hang on this cache. Those the queue knows come along, as strays that find their place again. */
-const moveIn = (registration: Registration, own: Registrations.OwnFeed): void => {
+const moveIn = (engine: Engine, registration: Registration, own: Registrations.OwnFeed): void => {
   for (const request of liveRequests(registration)) Registrations.becomeStray(registration, request)
+  for (const request of Dynamic.instancesOf(engine.dynamic, registration)) {
+    Registrations.becomeStray(registration, request)
+  }
   registration.pausedKeys.clear()
   registration.own = own
 }
@@ -231,21 +274,20 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
       `watches ${input.kind.groupKind}`
     )
     awaitInput(registration, feed, input.optional)
-    let targets: Informer.Subscription<ReadonlyArray<Target>> | undefined = undefined
     const name = `mapping of ${input.kind.groupKind}`
-    const mapper = Mapper.make(input.map, () => targets, {
-      onDefect: (cause) => {
+    const mapper = Mapper.make(input.map, {
+      onFailure: (cause) => {
         registration.counters.handlerDefects++
-        registration.troubles.set(name, `the mapping of ${input.kind.groupKind} fails: ${String(cause)}`)
+        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
       },
+      onUndecodable: () => void registration.counters.handlerDefects++,
       onAnswer: () => void registration.troubles.delete(name)
     })
     yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
-    targets = yield* Informer.subscribe<ReadonlyArray<Target>>(feed.informer, {
-      onChange: Inputs.onWatchedChange(registration, input, mapper),
-      onSynced: () => inputSynced(registration, feed)
+    yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
+      mapper.remembers(lastTargets)
+      return Inputs.onWatchedChange(registration, input, mapper)
     })
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
   })
 
 /** A stream of targets, begun anew with backoff when it ends or fails. */
@@ -291,7 +333,7 @@ const startInputs = (engine: Engine, registration: Registration): Effect.Effect<
       yield* startOwned(engine, registration, isOwned(input) ? input : ownedBy(input))
     }
     for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
-    yield* startOwn(registration, own)
+    yield* startOwn(engine, registration, own)
     for (const source of options.sources ?? []) yield* startSource(registration, source)
   })
 
@@ -306,7 +348,7 @@ export const register = Effect.fnUntraced(function*<R>(
   reconciler: Reconciler<R>,
   options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
 ) {
-  const context = yield* Effect.context<R>()
+  const context = Context.add(yield* Effect.context<R>(), Pass.Current, undefined) // it may be made inside a pass
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
   return yield* whenFree(
@@ -416,6 +458,7 @@ const create = Effect.fnUntraced(function*<R>(
   behaviour: Registrations.Behaviour
 ) {
   yield* startCompanions(engine, store)
+  engine.dynamic.stores.set(store.name, store)
   const scope = yield* Scope.fork(engine.scope)
   const policies = Registrations.policies(() => registration.behaviour)
   const queue = yield* Effect.mapError(
@@ -448,7 +491,10 @@ const create = Effect.fnUntraced(function*<R>(
   const health = yield* Effect.serviceOption(Health.Health)
   yield* Scope.provide(
     Effect.andThen(
-      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Metrics.register(Telemetry.seriesOf(registration, {
+        workers: () => engine.pool.wanted,
+        watches: () => Dynamic.sizeOf(engine.dynamic, registration)
+      })),
       Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
     ),
     scope
@@ -458,20 +504,27 @@ const create = Effect.fnUntraced(function*<R>(
 
 /** What a store gets with its first registration: a recorder of events and a collector. They end with the Controller. */
 const startCompanions = Effect.fnUntraced(function*(engine: Engine, store: Store.Service) {
-  if (engine.recorders.has(store)) return
-  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
-  engine.recorders.set(store, Option.getOrUndefined(given))
+  if (engine.companions.has(store)) return
   const own = Layer.succeed(Store.Store, store)
-  if (Option.isNone(given) && engine.companions.events) {
+  const given = yield* Effect.serviceOption(EventRecorder.EventRecorder)
+  let recorder = Option.getOrUndefined(given)
+  if (recorder === undefined && engine.wanted.events) {
     const built = yield* Layer.buildWithScope(Layer.provide(EventRecorder.layer(), own), engine.scope)
-    engine.recorders.set(store, Context.get(built, EventRecorder.EventRecorder))
+    recorder = Context.get(built, EventRecorder.EventRecorder)
   }
-  if (engine.companions.collector) {
-    const recorder = engine.recorders.get(store)
-    const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
-    yield* Effect.orDie(Layer.buildWithScope(Layer.provide(GarbageCollector.layer(), told), engine.scope))
-  }
+  const kinds = yield* Queue.unbounded<AnyKind["address"]>()
+  engine.companions.set(store, { recorder, kinds })
+  if (!engine.wanted.collector) return
+  const told = recorder === undefined ? own : Layer.merge(own, Layer.succeed(EventRecorder.EventRecorder, recorder))
+  const collector = Layer.provide(GarbageCollector.layer({ announced: kinds }), told)
+  yield* Effect.orDie(Layer.buildWithScope(collector, engine.scope))
 })
+
+/** The collector of a store need not discover what a registration knows. */
+const announce = (engine: Engine, store: Store.Service, kind: AnyKind): void => {
+  const kinds = engine.wanted.collector ? engine.companions.get(store)?.kinds : undefined
+  if (kinds !== undefined) Queue.offerUnsafe(kinds, kind.address)
+}
 
 /** Settings of the queue that the behaviour says. */
 const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {
@@ -548,6 +601,7 @@ export const close = Effect.fnUntraced(function*(engine: Engine, registration: R
     yield* Effect.timeoutOption(Deferred.await(registration.idle), drainMillis)
   }
   yield* interruptAll(registration)
+  Dynamic.releaseAll(engine.dynamic, registration)
   if (registration.inputs !== undefined) yield* Scope.close(registration.inputs, Exit.void)
   yield* Scope.close(registration.scope, Exit.void)
   engine.closing.delete(registration.name)

@@ -1,25 +1,31 @@
 /**
  * The pass of an engine: what `Store` asks and tells while it runs (E10, E11).
  */
+import * as Result from "effect/Result"
 import type * as Tracer from "effect/Tracer"
 import * as Informer from "../Informer.ts"
-import type { Cause, Pass, Reader, ReaderListOptions, Writes } from "../Pass.ts"
+import { InvalidRequest, NotSynced, type Request as WatchRequest, type Watcher } from "../InstanceWatcher.ts"
+import type { AnyKind } from "../Kind.ts"
+import type { Cause, Pass, Reader, ReaderListOptions, Tracker, Writes } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
+import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
 import * as Spans from "./spans.ts"
+import * as WatchTarget from "./watchTarget.ts"
 
 /** What a pass needs of its engine. */
 export interface Host {
   readonly feeds: Feeds.Feeds<EngineRequest>
   readonly spans: Spans.Spans
+  readonly dynamic: Dynamic.Dynamic
   readonly now: () => number
 }
 
-export class EnginePass implements Pass, Reader, Writes {
+export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   readonly request: EngineRequest
   readonly number: number
   readonly causes: ReadonlyArray<Cause>
@@ -33,6 +39,9 @@ export class EnginePass implements Pass, Reader, Writes {
   staleAt: StaleAt = undefined
   readonly #host: Host
   readonly #readsStore: boolean
+  readonly #tracks: boolean
+  #hasAsked = false
+  #hasEnded = false
   /** Kinds that this pass wrote: their reads go to the store. */
   #wroteKinds: Set<string> | undefined = undefined
   /** Writes of earlier passes that this one was started without waiting for. */
@@ -52,6 +61,7 @@ export class EnginePass implements Pass, Reader, Writes {
     this.otherCauses = otherCauses
     this.number = number
     this.#readsStore = readsStore
+    this.#tracks = request.registration.behaviour.options.track === true
     this.#before = readsStore ? new Set(request.memory?.pending) : undefined
   }
 
@@ -65,6 +75,37 @@ export class EnginePass implements Pass, Reader, Writes {
 
   get writes(): Writes {
     return this
+  }
+
+  /** Where reads are tracked, or watches were asked for: what is read is compared when its cache syncs (D1). */
+  get tracker(): Tracker | undefined {
+    return (this.#tracks || this.#hasAsked) && !this.#hasEnded ? this : undefined
+  }
+
+  asksForOne(store: string, kind: AnyKind, key: Key): void {
+    if (this.#tracks) Dynamic.tracksOne(this.#host.dynamic, this.request, store, kind, key)
+  }
+
+  asksForMany(store: string, kind: AnyKind, options: ReaderListOptions): void {
+    if (this.#tracks) Dynamic.tracksMany(this.#host.dynamic, this.request, store, kind, options)
+  }
+
+  gotOne(store: string, kind: AnyKind, key: Key, object: Raw | undefined): void {
+    Dynamic.gotOne(this.#host.dynamic, this.request, store, kind, key, object)
+  }
+
+  gotMany(store: string, kind: AnyKind, options: ReaderListOptions, objects: ReadonlyArray<Raw>): void {
+    Dynamic.gotMany(this.#host.dynamic, this.request, store, kind, options, objects)
+  }
+
+  /** Asks for a dynamic watch. After the pass has ended nobody would commit it, so it is not taken. */
+  ask(request: WatchRequest): InvalidRequest | NotSynced | undefined {
+    if (this.#hasEnded) return new InvalidRequest({ field: "pass", why: "has ended; ask while it runs" })
+    const target = WatchTarget.of(request)
+    if (Result.isFailure(target)) return new InvalidRequest(target.failure)
+    this.#hasAsked = true
+    const cooling = Dynamic.askFor(this.#host.dynamic, this.request, request, target.success)
+    return cooling && new NotSynced(cooling)
   }
 
   #mayAskCaches(store: string, kind: string): boolean {
@@ -103,6 +144,11 @@ export class EnginePass implements Pass, Reader, Writes {
     this.#wroteKinds.add(`${store} ${kind}`)
   }
 
+  #noteWrite(store: string, kind: string): void {
+    this.wrote = true
+    if (this.tracker !== undefined) Dynamic.wrote(this.#host.dynamic, this.request, store, kind)
+  }
+
   acknowledged(
     store: string,
     kind: string,
@@ -111,7 +157,7 @@ export class EnginePass implements Pass, Reader, Writes {
   ): void {
     this.#noteKind(store, kind)
     if (!written.changed && !written.removed) return
-    this.wrote = true
+    this.#noteWrite(store, kind)
     const { object } = written
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
@@ -132,7 +178,7 @@ export class EnginePass implements Pass, Reader, Writes {
 
   unknown(store: string, kind: string, _key: Key): void {
     this.#noteKind(store, kind)
-    this.wrote = true
+    this.#noteWrite(store, kind)
     if (Feeds.of(this.#host.feeds, store, kind).some((feed) => feed.informer.full)) {
       KeyMemory.outcomeUnknown(this.request.memory ??= KeyMemory.make())
     }
@@ -150,6 +196,7 @@ export class EnginePass implements Pass, Reader, Writes {
 
   /** The pass is over: what it was started without waiting for is dropped, if it read the store. */
   ended(): void {
+    this.#hasEnded = true
     const { memory } = this.request
     if (memory === undefined || this.#before === undefined) return
     for (const write of this.#before) Feeds.stopWaiting(write.cache, write.object, this.request)

@@ -8,7 +8,6 @@
 /** Self-caused passes in a row after which a key is in a loop. */
 export const limit = 10
 
-/** @internal */
 export interface State {
   selfCaused: number
 }

@@ -3,8 +3,13 @@ import type * as Random from "effect/Random"
 
 type Source = typeof Random.Random.Service
 
-const hex = (random: Source): string =>
-  Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000).toString(16).padStart(8, "0")
+const bytes: ReadonlyArray<string> = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"))
+
+/** Eight digits; by table, since every write draws some. */
+const hex = (random: Source): string => {
+  const n = Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000)
+  return bytes[n >>> 24] + bytes[(n >>> 16) & 255] + bytes[(n >>> 8) & 255] + bytes[n & 255]
+}
 
 /** Sixteen hexadecimal digits: finds one write among those that a store remembers. */
 export const writeId = (random: Source): string => hex(random) + hex(random)

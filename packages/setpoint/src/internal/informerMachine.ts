@@ -23,6 +23,8 @@ export interface Policy {
   readonly streamed: boolean
   readonly backoffBaseMillis: number
   readonly backoffCapMillis: number
+  /** Waits between the attempts at the first list; `undefined`: as after any other failure. */
+  readonly cooldown: { readonly baseMillis: number; readonly capMillis: number } | undefined
   readonly resetAfterMillis: number
 }
 
@@ -164,10 +166,30 @@ export const listed = (
   machine.progressed = place._tag === "Watching" // the watch that brought the list goes on
 }
 
+/** Whether the first list has not come yet and its attempts are spaced by a cooldown of their own (D3). */
+export const isCooling = (machine: Machine): boolean =>
+  machine.policy.cooldown !== undefined && machine.revision === undefined
+
+/** Why the last attempt at the first list failed, and when the next one begins; `undefined` where none is waited for. */
+export const cooldown = (
+  machine: Machine,
+  now: number
+): { readonly why: string; readonly retryInMillis: number } | undefined => {
+  const { lastError, place } = machine
+  if (!isCooling(machine) || place._tag !== "BackingOff") return undefined
+  return {
+    why: lastError ?? "its first list failed",
+    retryInMillis: Math.max(0, machine.sinceMillis + place.delayMillis - now)
+  }
+}
+
 /** The exponential delay of this failure in a row, jittered by 0.8 to 1.2. */
 const backoff = (machine: Machine, random: number): number => {
-  const { backoffBaseMillis, backoffCapMillis } = machine.policy
-  const delay = Math.min(backoffCapMillis, backoffBaseMillis * 2 ** Math.min(machine.failures, 52))
+  const { backoffBaseMillis, backoffCapMillis, cooldown } = machine.policy
+  const [base, cap] = isCooling(machine) && cooldown !== undefined
+    ? [cooldown.baseMillis, cooldown.capMillis]
+    : [backoffBaseMillis, backoffCapMillis]
+  const delay = Math.min(cap, base * 2 ** Math.min(machine.failures, 52))
   machine.failures++
   return delay * (0.8 + 0.4 * random)
 }
@@ -190,6 +212,9 @@ export const failed = (machine: Machine, failure: Failure, now: number, random: 
   const later = (next: Working, atLeast = 0) =>
     goTo(machine, { _tag: "BackingOff", next, delayMillis: Math.max(atLeast, backoff(machine, random)) }, now)
 
+  // What only a person can mend is asked for rarely.
+  const patience = isCooling(machine) ? 0 : machine.policy.backoffCapMillis * (0.8 + 0.2 * random)
+
   if (failure._tag === "WentBack") return later(listing(machine, "wentBack"))
   if (failure._tag !== "Store") return later(again)
   const { reason } = failure
@@ -211,14 +236,14 @@ export const failed = (machine: Machine, failure: Failure, now: number, random: 
     case "Forbidden":
     case "Unauthorized":
     case "KindUnknown":
-      return later(again, machine.policy.backoffCapMillis * (0.8 + 0.2 * random))
+      return later(again, patience)
     case "Invalid":
       // The one thing an informer asks for that a store may not know.
       if (place._tag === "Watching" && place.from === "current" && !machine.streamRefused) {
         machine.streamRefused = true
         return goTo(machine, listing(machine, place.reason), now)
       }
-      return later(again, machine.policy.backoffCapMillis * (0.8 + 0.2 * random))
+      return later(again, patience)
     default:
       return later(again)
   }

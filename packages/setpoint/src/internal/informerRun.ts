@@ -84,7 +84,7 @@ const keepInStep = Effect.fnUntraced(function*(self: Work) {
   Machine.start(machine, yield* now)
   while (true) {
     const { place } = machine
-    if (place._tag === "Listing") yield* attempt(self, listAll(self, place.paged))
+    if (place._tag === "Listing") yield* attempt(self, firstInTime(self, listAll(self, place.paged)))
     else if (place._tag === "Watching") yield* attempt(self, watch(self, place.from))
     else if (place._tag === "BackingOff") {
       yield* Effect.sleep(place.delayMillis)
@@ -92,6 +92,19 @@ const keepInStep = Effect.fnUntraced(function*(self: Work) {
     } else return yield* Effect.never
   }
 })
+
+/** An attempt at the first list that is spaced by a cooldown may take as long as others would wait for it. */
+const firstInTime = <E>(self: Work, list: Effect.Effect<void, E>): Effect.Effect<void, E | Machine.Failure> =>
+  Machine.isCooling(self.state.machine)
+    ? Effect.timeoutOrElse(list, {
+      duration: self.settings.syncMillis,
+      orElse: () =>
+        Effect.fail<Machine.Failure>({
+          _tag: "Silent",
+          message: `the first list took longer than ${self.settings.syncMillis} ms`
+        })
+    })
+    : list
 
 /** A list or a watch that ends in whatever way: the machine decides what follows. */
 const attempt = (self: Work, work: Effect.Effect<void, StoreError | Machine.Failure>): Effect.Effect<void> =>

@@ -124,12 +124,27 @@ export const reconcileNowAnnotation = "setpoint.dev/reconcile-now"
 const annotation = (raw: Raw | undefined, name: string): string | undefined => raw?.metadata.annotations?.[name]
 
 /** Whether the annotation stops the passes of this object. */
-const isPausedByAnnotation = (raw: Raw | undefined): boolean =>
-  raw !== undefined && annotation(raw, pausedAnnotation) === "true" && raw.metadata.deletionTimestamp === undefined
+const isPausedByAnnotation = (raw: Raw): boolean => annotation(raw, pausedAnnotation) === "true"
+
+/** What the reconciler's own option says of the object; one that does not decode, or a function that throws, is no stop. */
+const isSuspended = (registration: Registration.Registration, raw: Raw): boolean => {
+  const { suspended } = registration.behaviour.options
+  if (suspended === undefined) return false
+  const decoded = registration.kind.decode(raw)
+  try {
+    return Result.isSuccess(decoded) && suspended(decoded.success as never) // its own kind decodes what it declares
+  } catch {
+    registration.counters.handlerDefects++
+    return false
+  }
+}
 
 /** Whether the request's object has the annotation, as the cache holds it. */
-export const isPaused = (request: Registration.EngineRequest): boolean =>
-  isPausedByAnnotation(Registration.cached(request))
+export const isPaused = (request: Registration.EngineRequest): boolean => {
+  const raw = Registration.cached(request)
+  if (raw === undefined || raw.metadata.deletionTimestamp !== undefined) return false
+  return isPausedByAnnotation(raw) || isSuspended(request.registration, raw)
+}
 
 /** Annotations for the engine itself: no predicate of the user's judges them. */
 const orderOf = (change: Informer.Change): Cause | undefined => {
@@ -185,13 +200,11 @@ const addRedelivery = (request: Registration.EngineRequest): void => {
 }
 
 /** Hands an object on at the registration's own pace, if the cache still holds it. */
-export const redeliver = (
-  registration: Registration.Registration,
-  own: Registration.OwnFeed,
-  raw: Raw
-): void => {
-  const entry = Informer.entry(own.feed.informer, { namespace: raw.metadata.namespace ?? "", name: raw.metadata.name })
-  if (entry === undefined || registration.isClosed || registration.own !== own) return
+export const redeliver = (registration: Registration.Registration, raw: Raw): void => {
+  const { own } = registration
+  const key = { namespace: raw.metadata.namespace ?? "", name: raw.metadata.name }
+  const entry = own && Informer.entry(own.feed.informer, key)
+  if (own === undefined || entry === undefined || registration.isClosed) return
   addRedelivery(Registration.requestOf(registration, own, entry))
 }
 

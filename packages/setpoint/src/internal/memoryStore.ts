@@ -7,15 +7,13 @@
  */
 import * as Result from "effect/Result"
 import type { Key, Raw } from "../Resource.ts"
-import * as Revision from "../Revision.ts"
+import type * as Revision from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import type * as Driver from "../StoreDriver.ts"
-import { Conflict, Expired, Fenced, type Field, Invalid, Lagged, NotFound, type Reason } from "../StoreError.ts"
+import { Conflict, Expired, Fenced, type Field, Invalid, NotFound, type Reason } from "../StoreError.ts"
 import * as StoreRules from "../StoreRules.ts"
-import * as metadata from "./metadata.ts"
-import * as names from "./names.ts"
+import * as WatchBuffer from "../WatchBuffer.ts"
 import * as SortedKeys from "./sortedKeys.ts"
-import { takeIn } from "./takeIn.ts"
 import * as Timeline from "./timeline.ts"
 
 /** @category models @since 0.1.0 */
@@ -55,7 +53,7 @@ interface Objects {
   readonly keys: SortedKeys.SortedKeys
   /** Keys of the objects that refer to an owner, by its uid: a collector asks for them. */
   readonly byOwner: Map<string, Set<string>>
-  readonly watches: Set<Watch>
+  readonly watches: Set<WatchBuffer.WatchBuffer>
 }
 
 /**
@@ -68,24 +66,15 @@ export interface State {
   readonly options: Options
   readonly kinds: Map<string, Objects>
   readonly fences: Map<string, number>
-  readonly watches: Set<Watch>
   timeline: Timeline.Timeline<Change>
 }
 
 /** @category models @since 0.1.0 */
 export interface Watch {
   readonly kind: Objects
-  readonly namespace: string | undefined
-  readonly selector: Selector.Selector | undefined
-  readonly metadataOnly: boolean
-  readonly bufferSize: number
+  readonly buffer: WatchBuffer.WatchBuffer
   /** What was there when the watch began: taken before the buffer, in slices. */
   backlog: Iterator<ReadonlyArray<Driver.WatchEvent>> | undefined
-  buffer: Array<Driver.WatchEvent>
-  /** Why it ends once the buffer is empty. */
-  ended: Reason | undefined
-  /** Called once when something is there; set by the one reader that waits. */
-  wake: (() => void) | undefined
 }
 
 /** @category constructors @since 0.1.0 */
@@ -93,7 +82,6 @@ export const make = (birthId: string, options: Options = defaults): State => ({
   options,
   kinds: new Map(),
   fences: new Map(),
-  watches: new Set(),
   timeline: Timeline.begin(0, birthId, options.history)
 })
 
@@ -135,13 +123,12 @@ export const get = (
   options: { readonly metadataOnly?: boolean | undefined } = {}
 ): Result.Result<Raw, Reason> => {
   const object = kindOf(state, at).byKey.get(textOf(key))
-  if (object !== undefined) return Result.succeed(options.metadataOnly === true ? metadataOf(object) : object)
+  if (object !== undefined) {
+    return Result.succeed(options.metadataOnly === true ? WatchBuffer.metadataOf(object) : object)
+  }
   const flaws = StoreRules.checkKey(at, key)
   return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
 }
-
-/** The object without all but its envelope: small, and made anew, so that nothing is kept of it. */
-const metadataOf = ({ apiVersion, kind, metadata }: Raw): Raw => Object.freeze({ apiVersion, kind, metadata })
 
 /** A snapshot, or a page of one (S8). @category reading @since 0.1.0 */
 export const list = (
@@ -149,7 +136,7 @@ export const list = (
   at: Driver.KindAddress,
   options: Omit<Driver.ListOptions, "consistency">
 ): Result.Result<Driver.Page, Reason> => {
-  const selector = parseSelector(options.selector)
+  const selector = WatchBuffer.selector(options.selector)
   if (Result.isFailure(selector)) return Result.fail(selector.failure)
   const { limit } = options
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
@@ -170,7 +157,7 @@ export const list = (
       next = JSON.stringify([revision, writeId, lastKey])
       break
     }
-    items.push(options.metadataOnly === true ? metadataOf(object) : object)
+    items.push(options.metadataOnly === true ? WatchBuffer.metadataOf(object) : object)
     lastKey = key
   }
   const page = { items, revision: String(revision), cursor: StoreRules.cursor(String(revision), writeId) }
@@ -281,14 +268,6 @@ const selects = (
 const refersTo = (object: Raw, ownerUid: string): boolean =>
   object.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid) ?? false
 
-const parseSelector = (text: string | undefined): Result.Result<Selector.Selector | undefined, Reason> => {
-  if (text === undefined || text === "") return Result.succeed(undefined)
-  return Result.mapError(
-    Selector.parse(text),
-    (error) => new Invalid({ fields: [{ path: "selector", why: error.message }] })
-  )
-}
-
 /** Whether a write was applied, as far as the history reaches. @category reading @since 0.1.0 */
 export const outcome = (state: State, writeId: string): "applied" | "notApplied" | "forgotten" =>
   Timeline.outcome(state.timeline, writeId)
@@ -344,13 +323,23 @@ export const write = (
     case "Unchanged":
       return Result.succeed({ object: decision.object, changed: false, removed: false })
     case "Put":
-      if (options.dryRun !== true) commit(state, kind, text, stored, decision.object, undefined, options.writeId)
+      if (options.dryRun !== true) change(state, kind, text, stored, decision.object, undefined, options.writeId)
       return Result.succeed({ object: decision.object, changed: true, removed: false })
     case "Remove":
-      if (options.dryRun !== true) commit(state, kind, text, stored, undefined, decision.last, options.writeId)
+      if (options.dryRun !== true) change(state, kind, text, stored, undefined, decision.last, options.writeId)
       return Result.succeed({ object: decision.last, changed: true, removed: true })
   }
 }
+
+/** Readers go on only now that all is done: they run at once, and may write. */
+const change = (...args: Parameters<typeof commit>): void => {
+  commit(...args)
+  const [state, kind] = args
+  if (isMarked(state)) wakeAll(state)
+  else WatchBuffer.wake(kind.watches)
+}
+
+const isMarked = ({ options, timeline }: State): boolean => timeline.latest.revision % options.bookmarkEvery === 0
 
 const commit = (
   state: State,
@@ -371,8 +360,8 @@ const commit = (
   noteOwners(kind, key, before, after)
   const change: Change = { kind, key, before, after, last, revision: state.timeline.latest.revision + 1, writeId }
   Timeline.remember(state.timeline, change)
-  publish(state, change)
-  if (change.revision % state.options.bookmarkEvery === 0) bookmark(state)
+  WatchBuffer.publish(change, kind.watches)
+  if (isMarked(state)) mark(state)
 }
 
 /** What did not change is the same reference (`takeIn`), so that most writes have nothing to do here. */
@@ -396,46 +385,28 @@ const noteOwners = (kind: Objects, key: string, before: Raw | undefined, after: 
 // ---------------------------------------------------------------------------------------------------------------------
 
 const sliceSize = 500
-const defaultBufferSize = 1_024
-
 /** Opens a watch. It is fed until {@link close}. @category watching @since 0.1.0 */
 export const watch = (
   state: State,
   at: Driver.KindAddress,
   options: Driver.WatchOptions
 ): Result.Result<Watch, Reason> => {
-  const selector = parseSelector(options.selector)
-  if (Result.isFailure(selector)) return Result.fail(selector.failure)
-  const bufferSize = options.bufferSize ?? defaultBufferSize
-  if (!(Number.isInteger(bufferSize) && bufferSize > 0)) {
-    return invalid({ path: "bufferSize", why: `must be a whole number above 0, but is ${bufferSize}` })
-  }
-  const self: Watch = {
-    kind: kindOf(state, at),
-    namespace: options.namespace,
-    selector: selector.success,
-    metadataOnly: options.metadataOnly ?? false,
-    bufferSize,
-    backlog: undefined,
-    buffer: [],
-    ended: undefined,
-    wake: undefined
-  }
-  const backlog = options.from === "current" ? initial(state, self) : replay(state, self, options.from)
-  if (Result.isFailure(backlog)) return Result.fail(backlog.failure)
-  self.backlog = backlog.success
-  self.kind.watches.add(self)
-  state.watches.add(self)
-  return Result.succeed(self)
+  const made = WatchBuffer.make(options)
+  if (Result.isFailure(made)) return Result.fail(made.failure)
+  const buffer = made.success
+  const kind = kindOf(state, at)
+  const backlog = options.from === "current" ? initial(state, kind, buffer) : replay(state, kind, buffer, options.from)
+  return Result.map(backlog, (backlog) => {
+    kind.watches.add(buffer)
+    return { kind, buffer, backlog }
+  })
 }
 
 /** Ends a watch: nothing more is kept for it. @category watching @since 0.1.0 */
-export const close = (state: State, self: Watch): void => {
-  self.kind.watches.delete(self)
-  state.watches.delete(self)
+export const close = (self: Watch): void => {
+  self.kind.watches.delete(self.buffer)
   self.backlog = undefined
-  self.buffer = []
-  self.wake = undefined
+  self.buffer.events = []
 }
 
 /** What is there for the reader: events, or why the watch ends, or nothing yet. @category watching @since 0.1.0 */
@@ -443,44 +414,45 @@ export const take = (self: Watch): ReadonlyArray<Driver.WatchEvent> | Reason | u
   const slice = self.backlog?.next()
   if (slice !== undefined && slice.done !== true) return slice.value
   self.backlog = undefined
-  if (self.buffer.length === 0) return self.ended
-  const events = self.buffer
-  self.buffer = []
-  return events
+  return WatchBuffer.take(self.buffer)
 }
-
-/** Whether {@link take} may give something. @category watching @since 0.1.0 */
-export const isReady = (self: Watch): boolean =>
-  self.backlog !== undefined || self.buffer.length > 0 || self.ended !== undefined
 
 /** Tells every watch how far it is (S4); one that is full learns nothing new. @category watching @since 0.1.0 */
 export const bookmark = (state: State): void => {
+  mark(state)
+  wakeAll(state)
+}
+
+const mark = (state: State): void => {
   const { revision, writeId } = state.timeline.latest
-  const mark: Driver.WatchEvent = {
-    _tag: "Bookmark",
-    revision: String(revision),
-    cursor: StoreRules.cursor(String(revision), writeId)
-  }
-  for (const watch of state.watches) {
-    if (hasRoom(watch)) push(watch, mark)
+  for (const kind of state.kinds.values()) {
+    for (const watch of kind.watches) WatchBuffer.bookmark(watch, revision, writeId)
   }
 }
 
+const wakeAll = (state: State): void => {
+  for (const kind of state.kinds.values()) WatchBuffer.wake(kind.watches)
+}
+
 /** The objects that are there, in slices, then the mark: all of one revision, however late they are read. */
-const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
-  const { namespace } = self
+const initial = (
+  state: State,
+  kind: Objects,
+  watch: WatchBuffer.WatchBuffer
+): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
+  const { namespace } = watch
   const { revision, writeId } = state.timeline.latest
   const cursor = StoreRules.cursor(String(revision), writeId)
   const objects: Array<Raw> = []
-  for (const key of keysOf(self.kind, undefined, { namespace }, "")) {
-    const object = self.kind.byKey.get(key)
-    if (object !== undefined && selects(object, self.selector, { namespace })) objects.push(object)
+  for (const key of keysOf(kind, undefined, { namespace }, "")) {
+    const object = kind.byKey.get(key)
+    if (object !== undefined && selects(object, watch.selector, { namespace })) objects.push(object)
   }
   const slices = function*() {
     for (let i = 0; i < objects.length; i += sliceSize) {
       yield objects.slice(i, i + sliceSize).map((object): Driver.WatchEvent => ({
         _tag: "Added",
-        object: self.metadataOnly ? metadataOf(object) : object,
+        object: WatchBuffer.shown(watch, object),
         initial: true,
         cursor
       }))
@@ -493,7 +465,8 @@ const initial = (state: State, self: Watch): Result.Result<Iterator<ReadonlyArra
 /** The changes after a cursor that the watch would have seen. */
 const replay = (
   state: State,
-  self: Watch,
+  kind: Objects,
+  watch: WatchBuffer.WatchBuffer,
   from: Revision.Cursor
 ): Result.Result<Iterator<ReadonlyArray<Driver.WatchEvent>>, Reason> => {
   const cursor = StoreRules.parseCursor(from)
@@ -503,7 +476,7 @@ const replay = (
   return Result.map(Timeline.retained(state.timeline, revision, writeId), () => {
     const events: Array<Driver.WatchEvent> = []
     for (const change of Timeline.after(state.timeline, revision)) {
-      const event = change.kind === self.kind ? eventFor(self, change) : undefined
+      const event = change.kind === kind ? WatchBuffer.eventFor(watch, change) : undefined
       if (event !== undefined) events.push(event)
     }
     const slices = function*() {
@@ -511,60 +484,6 @@ const replay = (
     }
     return slices()
   })
-}
-
-/** Hands a change to the watches of its kind. Those without a filter share one event. */
-const publish = (state: State, change: Change): void => {
-  let shared: Driver.WatchEvent | undefined
-  for (const watch of change.kind.watches) {
-    const whole = watch.namespace === undefined && watch.selector === undefined && !watch.metadataOnly
-    const event = whole ? shared ??= eventFor(watch, change) : eventFor(watch, change)
-    if (event === undefined) continue
-    if (hasRoom(watch)) push(watch, event)
-    else end(state, watch, new Lagged({ bufferSize: watch.bufferSize }))
-  }
-}
-
-/** What a change is to a watch: an object that comes to match is Added, one that ceases to is Deleted (S3). */
-const eventFor = (watch: Watch, change: Change): Driver.WatchEvent | undefined => {
-  const { after, before, last, revision, writeId } = change
-  const did = before !== undefined && concerns(watch, before)
-  const does = after !== undefined && concerns(watch, after)
-  if (!did && !does) return undefined
-  const cursor = StoreRules.cursor(String(revision), writeId)
-  const show = (object: Raw) => (watch.metadataOnly ? metadataOf(object) : object)
-  if (does) return { _tag: did ? "Modified" : "Added", object: show(after), initial: false, cursor, writeId }
-  const gone = last !== undefined && concerns(watch, last) ? last : before
-  if (gone === undefined) throw new Error("S3 is broken: a change that removed nothing")
-  return { _tag: "Deleted", last: show(gone), revision: String(revision), cursor }
-}
-
-const concerns = (watch: Watch, object: Raw): boolean =>
-  (watch.namespace === undefined || watch.namespace === object.metadata.namespace) &&
-  (watch.selector === undefined || Selector.matches(watch.selector, object.metadata.labels))
-
-/** Whether one more event fits. It says all that an unread bookmark before it says, which therefore goes. */
-const hasRoom = (watch: Watch): boolean => {
-  if (watch.buffer.at(-1)?._tag === "Bookmark") watch.buffer.pop()
-  return watch.buffer.length < watch.bufferSize
-}
-
-const push = (watch: Watch, event: Driver.WatchEvent): void => {
-  watch.buffer.push(event)
-  wake(watch)
-}
-
-const end = (state: State, watch: Watch, reason: Reason): void => {
-  watch.ended = reason
-  watch.kind.watches.delete(watch)
-  state.watches.delete(watch)
-  wake(watch)
-}
-
-const wake = (watch: Watch): void => {
-  const wake = watch.wake
-  watch.wake = undefined
-  wake?.()
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -596,77 +515,20 @@ export const imported = (
   if (kinds(state).length > 0) {
     return Result.fail(new Conflict({ why: "the store has objects; import into an empty one" }))
   }
-  const taken: Array<Imported> = []
-  const seen = new Set<string>()
-  for (const [i, object] of objects.entries()) {
-    const next = importedObject(object, i, state.options.freeze)
-    if (Result.isFailure(next)) return Result.fail(next.failure)
-    const id = `${next.success.object.kind}.${next.success.at.group} ${next.success.key}`
-    if (seen.has(id)) return invalid({ path: `[${i}]`, why: `${id} is there twice` })
-    seen.add(id)
-    taken.push(next.success)
-  }
-  taken.sort((a, b) => byRevision(a.object, b.object))
-  const highest = taken.reduce(
-    (highest, { object }) => Math.max(highest, revisionNumber(object)),
-    state.timeline.latest.revision
-  )
+  const read = StoreRules.importAll(objects, state.options)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const highest = Math.max(read.success.highest, state.timeline.latest.revision)
   const imported = new Expired({ why: "another timeline was imported", otherTimeline: true })
-  for (const watch of state.watches) end(state, watch, imported)
+  const ended = [...state.kinds.values()].flatMap((kind) => [...kind.watches])
+  for (const watch of ended) WatchBuffer.end(watch, imported)
   state.kinds.clear()
   state.timeline = Timeline.begin(highest + given.gap, given.birthId, state.options.history)
-  for (const { at, key, object } of taken) {
+  for (const { at, key, object } of read.success.objects) {
     const resourceVersion = String(state.timeline.latest.revision + 1)
     const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion } }
     if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
-    commit(state, kindOf(state, at), key, undefined, next, undefined, given.writeId())
+    commit(state, kindOf(state, at), textOf(key), undefined, next, undefined, given.writeId())
   }
+  WatchBuffer.wake(ended)
   return Result.succeed(undefined)
-}
-
-type Imported = { readonly at: Driver.KindAddress; readonly key: string; readonly object: Raw }
-
-/** Addresses are guessed from the object: the first call that names the kind says how it is. */
-const importedObject = (input: unknown, index: number, freeze: boolean): Result.Result<Imported, Reason> => {
-  const taken = takeIn(input, undefined, { freeze })
-  if (Result.isFailure(taken)) {
-    return invalid({
-      path: `[${index}]${taken.failure.path === "" ? "" : `.${taken.failure.path}`}`,
-      why: taken.failure.why
-    })
-  }
-  const object = taken.success as unknown as Partial<Raw> | null // what of it is there is checked below
-  const meta: Partial<Raw["metadata"]> | undefined = object?.metadata
-  if (
-    typeof object?.apiVersion !== "string" || typeof object.kind !== "string" || typeof meta !== "object" ||
-    typeof meta.uid !== "string" || typeof meta.resourceVersion !== "string"
-  ) {
-    return invalid({
-      path: `[${index}]`,
-      why: "is not an exported object: it needs apiVersion, kind, uid, resourceVersion"
-    })
-  }
-  const slash = object.apiVersion.indexOf("/")
-  const at: Driver.KindAddress = {
-    group: slash === -1 ? "" : object.apiVersion.slice(0, slash),
-    version: object.apiVersion.slice(slash + 1),
-    kind: object.kind,
-    plural: names.pluralOf(object.kind),
-    scope: meta.namespace === undefined ? "Cluster" : "Namespaced"
-  }
-  const key: Key = { namespace: meta.namespace ?? "", name: meta.name ?? "" }
-  const flaws = [...StoreRules.checkKey(at, key), ...metadata.check(meta)]
-  if (flaws.length > 0) return invalid(...flaws.map(({ path, why }) => ({ path: `[${index}].${path}`, why })))
-  return Result.succeed({ at, key: textOf(key), object: object as Raw })
-}
-
-const byRevision = (a: Raw, b: Raw): number => {
-  const order = Revision.compare(a.metadata.resourceVersion, b.metadata.resourceVersion)
-  return order === "before" ? -1 : order === "after" ? 1 : 0
-}
-
-/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
-const revisionNumber = (object: Raw): number => {
-  const revision = Number(object.metadata.resourceVersion)
-  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
 }

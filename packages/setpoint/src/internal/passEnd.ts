@@ -14,7 +14,6 @@ export type Ordered = "newerSpec" | "dropped"
 /** The error of a pass that took longer than its deadline. */
 export const deadlineExceeded = { _tag: "DeadlineExceeded" } as const
 
-/** @internal */
 export type PassEnd =
   | { readonly _tag: "Done" }
   | { readonly _tag: "Requeue" }

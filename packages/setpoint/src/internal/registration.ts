@@ -51,6 +51,8 @@ export class EngineRequest implements Request {
   breaker: Breaker.State | undefined = undefined
   /** Its last pass failed for good: redelivery alone does not run it (E2). */
   isTerminal = false
+  /** It has asked for dynamic watches, which are kept under this very request. */
+  isWatching = false
   /** Stopped by its annotation, when last looked at. */
   isPaused = false
   /** Not in the cache: kept by `Registration.strays`. */
@@ -207,14 +209,20 @@ export const policies = (behaviour: () => Behaviour): {
   requeue: { start: (random) => behaviour().requeue.start(random) }
 })
 
-/** Where the queue keeps its entry of a request: on the request. A stray that the queue forgets is forgotten whole (Q7). */
+/**
+ * Where the queue keeps its entry of a request: on the request. A stray is known as long as the queue knows it, and what the
+ * queue forgets is forgotten whole (Q7), save what the pass that ends has still to settle.
+ */
 export const slotOnRequest: WorkQueue.Slot<EngineRequest, Cause, unknown> = {
   get: (request) => request.entry,
   set: (request, entry) => {
     request.entry = entry
-    if (entry !== undefined) return
-    if (request.memory?.pending.length === 0) request.memory = undefined
-    if (request.isStray) request.registration.strays.delete(strayKey(request.namespace, request.name))
+    const { isStray, memory, registration, running } = request
+    if (entry === undefined && running === undefined && memory?.pending.length === 0) request.memory = undefined
+    if (!isStray) return
+    const key = strayKey(request.namespace, request.name)
+    if (entry !== undefined) registration.strays.set(key, request)
+    else if (!request.isWatching) registration.strays.delete(key)
   }
 }
 
@@ -269,9 +277,9 @@ export const intern = (registration: Registration, namespace: string, name: stri
 /** The object of a request as the cache of its kind holds it. */
 export const cached = (request: EngineRequest): Raw | undefined => request.object?.raw
 
-/** A stray that no queue took: nobody will forget it otherwise. */
+/** A stray that no queue took and that watches nothing: nobody will forget it otherwise. */
 export const forgetIfIdle = (request: EngineRequest): void => {
-  if (request.isStray && request.entry === undefined) {
+  if (request.isStray && request.entry === undefined && !request.isWatching) {
     request.registration.strays.delete(strayKey(request.namespace, request.name))
   }
 }

@@ -7,11 +7,13 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import * as Tracer from "effect/Tracer"
+import type * as Tracer from "effect/Tracer"
+import * as InstanceWatcher from "../InstanceWatcher.ts"
 import type { Outcome } from "../Outcome.ts"
 import * as Pass from "../Pass.ts"
 import { keyText } from "../Resource.ts"
 import * as Breaker from "./breaker.ts"
+import * as Dynamic from "./dynamic.ts"
 import * as EndPass from "./endPass.ts"
 import { EnginePass, type Host } from "./enginePass.ts"
 import * as Inputs from "./inputs.ts"
@@ -48,19 +50,20 @@ export const begin = (
   const readsStore = request.memory !== undefined && KeyMemory.passBegan(request.memory).readStore
   if (ticket.gateExpired && readsStore) registration.counters.heldByLag++
   request.isTerminal = false
-  slow(request, host.now())
+  slow(request, ticket.startedMillis)
   const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, readsStore)
   const running: Registration.Running = { fiber, number: pass.number, ordered: undefined }
   request.running = running
   registration.running.add(request)
   const scope = Scope.makeUnsafe()
-  const context = Context.add(Context.add(behaviour.context, Pass.Current, pass), Scope.Scope, scope)
-  // With a deadline another fiber than the worker's runs it.
-  const work = Effect.withFiber((current) => {
-    current.setContext(pass.span === undefined ? context : Context.add(context, Tracer.ParentSpan, pass.span))
-    return behaviour.reconcile(request)
+  const inPass = Context.add(Context.add(behaviour.context, Pass.Current, pass), InstanceWatcher.Current, pass)
+  const context = Context.add(inPass, Scope.Scope, scope)
+  const reconcile = Effect.suspend(() => behaviour.reconcile(request))
+  const work = Effect.suspend(() => {
+    fiber.setContext(context) // before anything forks: a deadline runs the pass in a fiber of its own
+    return decorate(host, behaviour, pass, ticket, reconcile)
   })
-  return { pass, selfCaused, running, scope, work: decorate(host, behaviour, pass, ticket, work) }
+  return { pass, selfCaused, running, scope, work }
 }
 
 /** A key that runs too often is held after this pass, for as long as its breaker says. */
@@ -131,13 +134,14 @@ export const end = (
   const { request } = pass
   const { registration } = request
   const now = host.now()
-  request.running = undefined
   registration.running.delete(request)
   if (registration.isClosed && registration.running.size === 0) Deferred.doneUnsafe(registration.idle, Effect.void)
   pass.ended()
   const passEnd = PassEnd.ofExit(exit, request, running.ordered)
   const loop = EndPass.watchForLoops(request, { selfCaused: begun.selfCaused, wrote: pass.wrote }, now)
   const told = EndPass.endPass(request, ticket, passEnd, pass.staleAt, now)
+  endWatchSet(host, request, passEnd, told)
+  request.running = undefined // till here its memory is kept, though the queue may have let it go
   settleMemory(request, now)
   observer?.passEnded(pass, passEnd)
   if (told === undefined) return loop === undefined ? none : [loop]
@@ -145,6 +149,27 @@ export const end = (
 }
 
 const none: ReadonlyArray<EndPass.Report> = []
+
+/** D2: what it read is what can cure a pass that ended for good; any other failure asks again when it is retried. */
+const endWatchSet = (
+  host: Host,
+  request: Registration.EngineRequest,
+  end: PassEnd.PassEnd,
+  told: EndPass.Report | undefined
+): void => {
+  if (!request.isWatching) return
+  switch (end._tag) {
+    case "Gone":
+      return Dynamic.release(host.dynamic, request)
+    case "Done":
+    case "Requeue":
+    case "RequeueAfter":
+    case "Terminal":
+      return Dynamic.commit(host.dynamic, request)
+    default:
+      return told?._tag === "GaveUp" ? Dynamic.commit(host.dynamic, request) : Dynamic.abort(host.dynamic, request)
+  }
+}
 
 /** The gate as the memory has it, and no memory where there is nothing to remember (Q7). */
 export const settleMemory = (request: Registration.EngineRequest, now: number): void => {

@@ -329,7 +329,7 @@ const liftNeverSink = <K, R, E>(state: State<K, R, E>, entry: Entry<K, R, E>, la
 // Time
 
 /** When the earliest delayed entry is due, or Infinity. */
-export const earliestDue = <K, R, E>(state: State<K, R, E>): number => DelayHeap.first(state.delayed)?.due ?? Infinity
+export const earliestDue = <K, R, E>(state: State<K, R, E>): number => DelayHeap.firstDue(state.delayed)
 
 /** What is due by now becomes ready, in order of its time; gates whose time has come open. Gives how many became ready. */
 export const releaseDue = <K, R, E>(state: State<K, R, E>, now: number): number => {

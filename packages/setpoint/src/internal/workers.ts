@@ -103,16 +103,15 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     const { queue, ticket } = taken
     const request = ticket.key
     const paused = Inputs.isPaused(request)
-    if (paused !== request.isPaused) {
-      Registration.notePaused(request, paused)
-      const echo = Echo.paused(request, paused)
-      if (echo !== undefined) yield* echo
-    }
+    if (paused !== request.isPaused) Registration.notePaused(request, paused)
+    const pausedEcho = Echo.paused(request, paused)
+    if (pausedEcho !== undefined) yield* pausedEcho
     if (paused) {
       request.registration.counters.skippedPaused++
       WorkQueue.finishUnsafe(queue, ticket, { failures: "keep" })
       continue
     }
+    const order = Echo.orderOf(request)
     const begun = RunPass.begin(pool.host, fiber, request, ticket)
     pool.observer?.passStarted(begun.pass)
     const worked = yield* Effect.exit(restore(begun.work))
@@ -120,10 +119,10 @@ const takeAndRun = Effect.fnUntraced(function*(pool: Pool, fiber: Fiber.Fiber<un
     fiber.setContext(pool.context)
     const reports = RunPass.end(pool.host, begun, ticket, exit, pool.observer)
     if (reports.length > 0) yield* pool.report(request, reports)
-    const echo = Echo.handled(request, ticket.reasons)
-    if (echo !== undefined) yield* echo
     // This fiber is interrupted, whoever did it: the next pass is for another one.
     if (begun.running.ordered !== undefined || Exit.hasInterrupts(worked)) return
+    const handledEcho = Echo.handled(request, order)
+    if (handledEcho !== undefined) yield* handledEcho
   }
 })
 

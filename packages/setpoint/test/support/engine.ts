@@ -54,12 +54,12 @@ export const Zone = Kind.make({
 /** The store of {@link engine}, for tests that let it fail. */
 export class Faults extends Context.Service<Faults, FaultyStore>()("test/Faults") {}
 
-/** A Controller over a memory store that fails on demand. */
+/** A Controller over a memory store that fails on demand. It closes without a drain, unless asked otherwise. */
 export const engine = (
   options: { readonly controller?: Controller.Options; readonly store?: MemoryStore.Options } = {}
 ): Layer.Layer<Controller.Controller | Store.Store | StoreDriver.StoreDriver | Faults, Controller.InvalidOptions> =>
   Layer.provideMerge(
-    Controller.layer({ events: false, collector: false, ...options.controller }),
+    Controller.layer({ events: false, collector: false, drain: 0, ...options.controller }),
     Layer.effectContext(Effect.map(MemoryStore.make(options.store), (driver) => {
       const faults = new FaultyStore(driver)
       return Context.make(StoreDriver.StoreDriver, faults.driver).pipe(

@@ -54,13 +54,10 @@ export const submit = <A>(self: GroupCommit, run: () => Result.Result<A, Reason>
 /** Commits whatever comes, for ever. `patient` tries again for a while where another process holds the file. */
 export const run = (
   self: GroupCommit,
-  patient: <A>(attempt: Effect.Effect<A, Sqlite.Failure>) => Effect.Effect<A, Sqlite.Failure>
+  patient: (attempt: Effect.Effect<void, Sqlite.Busy>) => Effect.Effect<void, Sqlite.Busy>
 ): Effect.Effect<never> => {
   const commitAll = patient(commit(self))
-  const once = Effect.catch(
-    commitAll,
-    (failure) => Effect.sync(() => answerAll([...self.jobs], self, Exit.fail(reasonOf(failure))))
-  )
+  const once = Effect.catch(commitAll, (failure) => Effect.sync(() => failAll(self, reasonOf(failure))))
   // the turn in between is when others that are ready put their writes in line, and timers get theirs
   const next = Effect.andThen(Effect.andThen(somethingThere(self), Effect.yieldNow), once)
   return Effect.forever(next, { disableYield: true })
@@ -69,7 +66,7 @@ export const run = (
 /** No job is taken from now on; those in line fail. */
 export const close = (self: GroupCommit, reason: Reason): void => {
   self.closed = reason
-  answerAll([...self.jobs], self, Exit.fail(reason))
+  failAll(self, reason)
 }
 
 const somethingThere = (self: GroupCommit): Effect.Effect<void> =>
@@ -85,9 +82,9 @@ const somethingThere = (self: GroupCommit): Effect.Effect<void> =>
   })
 
 /** One transaction of the jobs that are first in line. Fails only where nobody was answered and waiting can help. */
-const commit = (self: GroupCommit): Effect.Effect<void, Sqlite.Failure> =>
+const commit = (self: GroupCommit): Effect.Effect<void, Sqlite.Busy> =>
   Effect.suspend(() => {
-    const jobs = [...self.jobs].slice(0, jobsPerCommit)
+    const jobs = firstInLine(self)
     const exits: Array<Exit.Exit<unknown, Reason>> = []
     const committed = Sqlite.attempt(() =>
       Tables.inCommit(self.state, () => {
@@ -95,14 +92,14 @@ const commit = (self: GroupCommit): Effect.Effect<void, Sqlite.Failure> =>
       })
     )
     if (Result.isSuccess(committed)) {
-      for (const [i, job] of jobs.entries()) answerAll([job], self, exits[i])
+      for (const [i, job] of jobs.entries()) answer(self, job, exits[i])
       return Effect.void
     }
     const failure = committed.failure
     if (failure._tag === "Busy") return Effect.fail(failure)
     const { committing } = self.state
     const reason = committing && failure._tag === "Io" ? new UnknownOutcome({ why: failure.why }) : reasonOf(failure)
-    answerAll(jobs, self, Exit.fail(reason))
+    for (const job of jobs) answer(self, job, Exit.fail(reason))
     return Effect.void
   })
 
@@ -117,10 +114,23 @@ const exitOf = (job: Job): Exit.Exit<unknown, Reason> => {
   }
 }
 
-const answerAll = (jobs: ReadonlyArray<Job>, self: GroupCommit, exit: Exit.Exit<unknown, Reason>): void => {
-  for (const job of jobs) {
-    if (self.jobs.delete(job)) job.answer(exit)
+const firstInLine = (self: GroupCommit): ReadonlyArray<Job> => {
+  const jobs: Array<Job> = []
+  for (const job of self.jobs) {
+    if (jobs.length === jobsPerCommit) break
+    jobs.push(job)
   }
+  return jobs
+}
+
+/** One that was interrupted meanwhile is not in line any more. */
+const answer = (self: GroupCommit, job: Job, exit: Exit.Exit<unknown, Reason>): void => {
+  if (self.jobs.delete(job)) job.answer(exit)
+}
+
+const failAll = (self: GroupCommit, reason: Reason): void => {
+  const jobs = Array.from(self.jobs) // not those that come again at once
+  for (const job of jobs) answer(self, job, Exit.fail(reason))
 }
 
 /** What a failure of SQLite is to a caller, where nothing was applied. */

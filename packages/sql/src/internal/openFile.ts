@@ -29,21 +29,21 @@ const verifiedBytes = 64 * 1024 * 1024
 export const open = <A>(
   options: Options,
   begin: (db: DatabaseSync) => A
-): Result.Result<A, OpenError | Sqlite.Failure & { readonly _tag: "Busy" }> => {
+): Result.Result<A, OpenError | Sqlite.Busy> => {
   const looked = Sqlite.attempt(() => look(options))
   if (Result.isSuccess(looked) && looked.success !== undefined) return Result.fail(refusal(options, looked.success))
   const result = Result.flatMap(looked, () => Sqlite.attempt(() => opened(options, begin)))
-  return Result.mapError(result, (failure) => {
-    const { _tag, why } = failure
-    return _tag === "Busy" ? { _tag, why } : refusal(options, [reasons[_tag], why])
-  })
+  return Result.mapError(
+    result,
+    (failure) => failure._tag === "Busy" ? failure : refusal(options, [reasons[failure._tag], failure.why])
+  )
 }
 
 type Refusal = readonly [reason: OpenError["reason"], why: string]
 
 const refusal = ({ filename }: Options, [reason, why]: Refusal): OpenError => new OpenError({ filename, reason, why })
 
-const reasons: Readonly<Record<Exclude<Sqlite.Failure["_tag"], "Busy">, OpenError["reason"]>> = {
+const reasons: Readonly<Record<Sqlite.Refused["_tag"], OpenError["reason"]>> = {
   Damaged: "Damaged",
   NotADatabase: "NotOurs",
   ReadOnly: "ReadOnly",
@@ -75,15 +75,14 @@ const look = (options: Options): Refusal | undefined => {
   try {
     const refusal = judge(db, before.size, alone, options.steps.length)
     const after = Fs.statSync(file, { throwIfNoEntry: false })
-    if (refusal !== undefined && after?.mtimeMs !== before.mtimeMs) throw changedMeanwhile
+    if (refusal !== undefined && after?.mtimeMs !== before.mtimeMs) {
+      throw new Sqlite.Refusal(5, "another program has just changed the file") // another try may see it at rest
+    }
     return refusal
   } finally {
     db.close()
   }
 }
-
-/** As SQLite says it: another try sees the file at rest. */
-const changedMeanwhile = Object.assign(new Error("another program has just changed the file"), { errcode: 5 })
 
 const isAllowed = (path: string, mode: number): boolean => {
   try {
@@ -125,7 +124,10 @@ const tablesOf = (db: DatabaseSync): ReadonlyArray<string> =>
 const opened = <A>(options: Options, begin: (db: DatabaseSync) => A): A => {
   const db = new DatabaseSync(options.filename, { timeout: 0 })
   try {
-    db.exec("PRAGMA journal_mode = WAL")
+    const mode = db.prepare("PRAGMA journal_mode = WAL").get()?.journal_mode
+    if (mode !== "wal" && options.filename !== ":memory:") {
+      throw new Sqlite.Refusal(14, `its file system lets it have no write-ahead log (journal mode ${String(mode)})`)
+    }
     db.exec(`PRAGMA synchronous = ${options.synchronous}`)
     if (pragma(db, "user_version") < options.steps.length) migrated(db, options)
     db.exec("DELETE FROM timeline WHERE false") // where SQLite may only read, it says so at a write, and not before

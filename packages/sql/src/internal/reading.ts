@@ -78,7 +78,7 @@ export const list = (
       lastKey = key
     }
   }
-  const page = { items, revision: String(revision), cursor: WatchBuffer.cursor(revision, writeId) }
+  const page = { items, revision: String(revision), cursor: StoreRules.cursor(String(revision), writeId) }
   return Result.succeed(next === undefined ? page : { ...page, next })
 }
 

@@ -1,21 +1,25 @@
 /** What SQLite says when it refuses, as data. What is not SQLite's is a defect and passes through. */
 import * as Result from "effect/Result"
 
+/** Another connection holds a lock: trying again can help. */
+export interface Busy {
+  readonly _tag: "Busy"
+  readonly why: string
+}
+
 /**
- * - `Busy`: another connection holds a lock; trying again can help
  * - `Damaged`: the file breaks SQLite's format
  * - `NotADatabase`: the file is something else
  * - `ReadOnly`, `CannotOpen`: what the file system allows
  * - `Full`: no room is left
  * - `Io`: the disk failed, so what was being written may be there or not
  */
-export interface Failure {
-  readonly _tag: "Busy" | "Damaged" | "NotADatabase" | "ReadOnly" | "CannotOpen" | "Full" | "Io" | "Other"
+export interface Refused {
+  readonly _tag: "Damaged" | "NotADatabase" | "ReadOnly" | "CannotOpen" | "Full" | "Io" | "Other"
   readonly why: string
 }
 
-/** Whether it is one of these, among other reasons. */
-export const isFailure = (reason: { readonly _tag: string }): reason is Failure => failureTags.has(reason._tag)
+export type Failure = Busy | Refused
 
 /** Runs statements; what SQLite or the file system throws becomes a {@link Failure}. */
 export const attempt = <A>(statements: () => A): Result.Result<A, Failure> => {
@@ -26,9 +30,20 @@ export const attempt = <A>(statements: () => A): Result.Result<A, Failure> => {
   }
 }
 
-/** An object's text that is none, found by a read: SQLite keeps what it is given, and notices only damage of its own. */
-export class Unreadable extends Error {
-  readonly errcode = 11
+/** What is refused here as SQLite would, with one of its result codes. */
+export class Refusal extends Error {
+  readonly errcode: number
+  constructor(errcode: 5 | 11 | 14 | 17, why: string) {
+    super(why)
+    this.errcode = errcode
+  }
+}
+
+/** Something stored that cannot be what was stored, found by a read: SQLite notices only damage to its own form. */
+export class Unreadable extends Refusal {
+  constructor(why: string) {
+    super(11, why)
+  }
 }
 
 /** Whether SQLite has thrown it. */
@@ -57,5 +72,3 @@ const tags: ReadonlyMap<number, Failure["_tag"]> = new Map([
   [23, "ReadOnly"],
   [26, "NotADatabase"]
 ])
-
-const failureTags: ReadonlySet<string> = new Set([...tags.values(), "Other"])

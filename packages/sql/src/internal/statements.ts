@@ -15,6 +15,7 @@ export const prepare = (db: DatabaseSync) => {
     commit: sql("COMMIT"),
     rollback: sql("ROLLBACK"),
     dataVersion: sql("PRAGMA data_version"),
+    schemaVersion: sql("PRAGMA user_version"),
     timeline: sql("SELECT birth, birth_id, floor FROM timeline"),
     setTimeline: sql("UPDATE timeline SET birth = ?, birth_id = ?, floor = ?"),
     setFloor: sql("UPDATE timeline SET floor = ?"),

@@ -15,6 +15,7 @@ import type * as Driver from "setpoint/StoreDriver"
 import { Expired, Invalid, type Reason } from "setpoint/StoreError"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as Parsed from "./parsed.ts"
+import { migrations } from "./schema.ts"
 import * as Sqlite from "./sqlite.ts"
 import * as Statements from "./statements.ts"
 
@@ -88,7 +89,7 @@ export const make = (db: DatabaseSync, options: Options): State => {
   return state
 }
 
-const parsedLimit = 16 * 1024 * 1024
+const parsedLimit = 8 * 1024 * 1024
 
 // ---------------------------------------------------------------------------------------------------------------------
 // transactions
@@ -166,6 +167,9 @@ const mark = (state: State): void => {
   state.published = true
 }
 
+/** What another timeline is to what was open (S5). */
+export const imported = (): Expired => new Expired({ why: "another timeline was imported", otherTimeline: true })
+
 export const endAll = (state: State, reason: Reason): void => {
   for (const watches of state.watches.values()) for (const watch of watches) WatchBuffer.end(watch, reason)
   state.published = true
@@ -190,11 +194,14 @@ export const newest = (state: State): Point => state.pending.at(-1) ?? state.lat
 export const refresh = (state: State): void => {
   const version = Number(state.sql.dataVersion.get()?.data_version)
   if (version === state.dataVersion) return
+  const schema = Number(state.sql.schemaVersion.get()?.user_version)
+  if (schema !== migrations.length) {
+    throw new Sqlite.Refusal(17, `another program has brought the file to schema version ${schema}: use that one`)
+  }
   const { birth, birth_id, floor } = one(state.sql.timeline)
   const isAnother = birth_id !== state.birth.writeId
   if (isAnother) {
-    const why = "another timeline was imported"
-    endAll(state, new Expired({ why }))
+    endAll(state, imported())
     state.birth = { revision: Number(birth), writeId: String(birth_id) }
     Parsed.clear(state.parsed)
   }
@@ -332,8 +339,9 @@ export const floorOf = (state: State): number =>
 /** That the changes after this one are all there, and that it is a change of this timeline (S5). */
 export const retained = (state: State, { revision, writeId }: Point): Result.Result<void, Reason> => {
   const expired = (why: string) => Result.fail(new Expired({ why }))
+  const other = (why: string) => Result.fail(new Expired({ why, otherTimeline: true }))
   if (!(revision >= state.birth.revision && revision <= state.latest.revision)) {
-    return expired(`revision ${revision} is not of this store's timeline`)
+    return other(`revision ${revision} is not of this store's timeline`)
   }
   const floor = floorOf(state)
   if (revision < floor) return expired(`revision ${revision} is no longer retained; the oldest is ${floor}`)
@@ -342,7 +350,7 @@ export const retained = (state: State, { revision, writeId }: Point): Result.Res
     : state.sql.writeIdAt.get(revision)?.write_id
   return known === writeId
     ? Result.succeed(undefined)
-    : expired(`revision ${revision} was another change: the store was restored or made anew`)
+    : other(`revision ${revision} was another change: the store was restored or made anew`)
 }
 
 interface VersionRow {

@@ -2,9 +2,10 @@
 import * as Result from "effect/Result"
 import type * as Driver from "setpoint/StoreDriver"
 import { Expired, type Reason } from "setpoint/StoreError"
+import * as StoreRules from "setpoint/StoreRules"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as Reading from "./reading.ts"
-import { changeOf, floorOf, kindOf, nameOf, retained, type State, versionRow } from "./tables.ts"
+import { changeOf, floorOf, imported, kindOf, nameOf, retained, type State, versionRow } from "./tables.ts"
 
 /** A watch: what it begins with, then its buffer. */
 export interface Watch {
@@ -42,11 +43,12 @@ export const watch = (
 }
 
 const startReplay = (state: State, from: string): Result.Result<Replay, Reason> => {
-  const point = WatchBuffer.parseCursor(from)
-  if (Result.isFailure(point)) return Result.fail(point.failure)
+  const cursor = StoreRules.parseCursor(from)
+  if (Result.isFailure(cursor)) return Result.fail(cursor.failure)
+  const point = { revision: Number(cursor.success.revision), writeId: cursor.success.writeId }
   return Result.map(
-    retained(state, point.success),
-    () => ({ seen: point.success.revision, until: state.latest.revision })
+    retained(state, point),
+    () => ({ seen: point.revision, until: state.latest.revision })
   )
 }
 
@@ -65,7 +67,7 @@ export const open = (
   self: Watch,
   opening: Reading.Walk | Replay
 ): Result.Result<ReadonlyArray<Driver.WatchEvent>, Reason> => {
-  if (self.birthId !== state.birth.writeId) return Result.fail(new Expired({ why: "another timeline was imported" }))
+  if (self.birthId !== state.birth.writeId) return Result.fail(imported())
   return "until" in opening ? replay(state, self, opening) : initial(state, self, opening)
 }
 
@@ -76,7 +78,7 @@ const initial = (
   walk: Reading.Walk
 ): Result.Result<ReadonlyArray<Driver.WatchEvent>, Reason> => {
   const { revision, writeId } = walk.point
-  const cursor = WatchBuffer.cursor(revision, writeId)
+  const cursor = StoreRules.cursor(String(revision), writeId)
   return Result.map(Reading.step(state, walk, sliceSize), (slice) => {
     const events = slice.map(([, object]): Driver.WatchEvent => ({
       _tag: "Added",

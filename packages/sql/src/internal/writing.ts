@@ -2,17 +2,16 @@
 import * as Result from "effect/Result"
 import type { Raw } from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
-import { Conflict, Expired, Fenced, Invalid, type Reason } from "setpoint/StoreError"
+import { Conflict, Fenced, Invalid, type Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as Parsed from "./parsed.ts"
 import type { Statements } from "./statements.ts"
 import {
   endAll,
   ensureKind,
-  invalid,
+  imported,
   kindOf,
   type KindRow,
-  nameOf,
   newest,
   present,
   revisionOf,
@@ -149,26 +148,17 @@ export const importAll = (
   if (state.sql.hasObjects.get() !== undefined) {
     return Result.fail(new Conflict({ why: "the store has objects; import into an empty one" }))
   }
-  const taken: Array<StoreRules.Imported & { readonly was: number }> = []
-  const seen = new Set<string>()
-  for (const [i, input] of inputs.entries()) {
-    const next = StoreRules.importObject(input, i, state.options.freeze)
-    if (Result.isFailure(next)) return Result.fail(next.failure)
-    const id = `${nameOf(next.success.at)} ${textOf(next.success.key)}`
-    if (seen.has(id)) return invalid(`[${i}]`, `${id} is there twice`)
-    seen.add(id)
-    taken.push({ ...next.success, was: revisionNumber(next.success.object) })
-  }
-  taken.sort((a, b) => a.was - b.was)
-  const birth = Math.max(newest(state).revision, taken.at(-1)?.was ?? 0) + given.gap
-  endAll(state, new Expired({ why: "another timeline was imported" }))
+  const read = StoreRules.importAll(inputs, state.options)
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const birth = Math.max(newest(state).revision, read.success.highest) + given.gap
+  endAll(state, imported())
   state.sql.removeVersions.run()
   state.sql.setTimeline.run(birth, given.birthId, birth)
   state.birth = { revision: birth, writeId: given.birthId }
   state.floor = birth
   state.latest = state.birth
   state.pending = []
-  for (const [i, { at, key, object }] of taken.entries()) {
+  for (const [i, { at, key, object }] of read.success.objects.entries()) {
     const revision = birth + 1 + i
     const next: Raw = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
     if (state.options.freeze) Object.freeze(Object.freeze(next).metadata)
@@ -176,10 +166,4 @@ export const importAll = (
     put(state, ensureKind(state, at), textOf(key), undefined, undefined, next, revision, writeId)
   }
   return Result.succeed(undefined)
-}
-
-/** Revisions of other stores may be no numbers, or too large for one: they fit no object of ours. */
-const revisionNumber = (object: Raw): number => {
-  const revision = Number(object.metadata.resourceVersion)
-  return Number.isSafeInteger(revision) && revision >= 0 && revision < 2 ** 52 ? revision : 0
 }

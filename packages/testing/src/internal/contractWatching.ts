@@ -399,6 +399,24 @@ const bounds = (test: Test): void => {
       assert.strictEqual(seen.filter((event) => event._tag === "Added").length, 21)
     })
   )
+  test(
+    "[S3] what one reader writes in answer to a change does not overtake that change on its way to another",
+    Effect.gen(function*() {
+      const driver = yield* StoreDriver.StoreDriver
+      const answering = driver.watch(kit.at, { from: "current" }).pipe(
+        Stream.flattenIterable,
+        Stream.takeUntil((event) => kit.eventText(event) === "Added a"),
+        Stream.runDrain,
+        Effect.andThen(kit.create("b"))
+      )
+      const fiber = yield* Effect.forkChild(answering, { startImmediately: true })
+      const other = yield* kit.follow()
+      yield* kit.create("a")
+      const b = yield* Fiber.join(fiber)
+      const seen = kit.texts(yield* kit.through(other, b.metadata.resourceVersion))
+      assert.deepStrictEqual(seen, ["InitialDone", "Added a", "Added b"])
+    })
+  )
 }
 
 const lists = (test: Test): void => {

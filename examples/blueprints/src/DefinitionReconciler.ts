@@ -1,0 +1,180 @@
+/**
+ * The reconciler of definitions: each one that is right is a kind, with a reconciler for its instances, for as long as it
+ * is there. One that is no longer right keeps the last that was; one that goes waits for its instances to go first.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { Condition, Controller, DynamicController, Finalizer, Kind, Outcome, Reconciler, Store } from "setpoint"
+import * as Crd from "./crd.ts"
+import * as Definition from "./definition.ts"
+import type { Flaw } from "./flaws.ts"
+import * as InstanceReconciler from "./InstanceReconciler.ts"
+import { Kinds } from "./Kinds.ts"
+import * as Names from "./names.ts"
+import * as World from "./World.ts"
+
+export const ResourceGraphDefinition = Kind.make({
+  group: Names.group,
+  version: "v1alpha1",
+  kind: "ResourceGraphDefinition",
+  scope: "Cluster",
+  spec: Schema.Record(Schema.String, Schema.Json),
+  status: Schema.Struct({
+    state: Schema.Literals(["Active", "Inactive", "Deleting"]),
+    topologicalOrder: Schema.Array(Schema.String),
+    conditions: Condition.List
+  })
+})
+
+export type ResourceGraphDefinition = Kind.Resource<typeof ResourceGraphDefinition>
+
+/** A definition at work, and the text that it was compiled from. By the name of the ResourceGraphDefinition. */
+type State = Map<string, { readonly specText: string; readonly definition: Definition.Definition }>
+
+/** Reconciles definitions while the Layer lives. */
+export const layer: Layer.Layer<
+  never,
+  Controller.RegistrationError,
+  Controller.Controller | DynamicController.DynamicController | Store.Store | Kinds
+> = Layer.effectDiscard(Effect.gen(function*() {
+  const controller = yield* Controller.Controller
+  const state: State = new Map()
+  yield* controller.register(Reconciler.make(ResourceGraphDefinition, {
+    track: true,
+    reconcile: (request) =>
+      Effect.flatMap(
+        Store.get(ResourceGraphDefinition, request),
+        (object) => Finalizer.run(finalizerOf(state), object, (object) => activate(state, object))
+      )
+  }))
+}))
+
+const activate = Effect.fnUntraced(function*(state: State, object: ResourceGraphDefinition) {
+  const kinds = yield* Kinds
+  const { name } = object.metadata
+  const current = state.get(name)
+  const specText = JSON.stringify(object.spec)
+  const compiled = current?.specText === specText
+    ? Result.succeed(current.definition)
+    : Definition.compile(documentOf(object), kinds.schemaOf)
+  const flaws = Result.isFailure(compiled) ? compiled.failure : yield* taken(state, name, compiled.success)
+  if (Result.isFailure(compiled) || flaws.length > 0) {
+    yield* report(object, current?.definition, [rejected(flaws), Result.isFailure(compiled) ? kindUnknown : kindTaken])
+    return Outcome.done
+  }
+  const definition = compiled.success
+  yield* declareKind(object, definition)
+  if (definition !== current?.definition) {
+    yield* kinds.declare({ ...definition.kind.address, schema: definition.schema })
+    yield* start(state, name, specText, definition)
+  }
+  yield* report(object, definition, [accepted, kindReady, controllerReady])
+  return Outcome.done
+})
+
+const start = Effect.fnUntraced(
+  function*(state: State, name: string, specText: string, definition: Definition.Definition) {
+    const before = state.get(name)?.definition.kind.groupKind
+    yield* DynamicController.register(InstanceReconciler.make(definition))
+    state.set(name, { specText, definition })
+    // The same name was swapped; the kind of another name is no longer this definition's.
+    if (before !== undefined && before !== definition.kind.groupKind) yield* DynamicController.deregister(before)
+  }
+)
+
+const documentOf = ({ metadata: { name }, spec }: ResourceGraphDefinition) => ({ metadata: { name }, spec })
+
+/** Two definitions cannot make one kind: the first has it, and the second is woken when that one changes or goes. */
+const taken = Effect.fnUntraced(function*(state: State, name: string, { kind }: Definition.Definition) {
+  const flaws: Array<Flaw> = []
+  for (const [other, { definition }] of state) {
+    if (other === name || definition.kind.groupKind !== kind.groupKind) continue
+    yield* World.find(ResourceGraphDefinition, other)
+    flaws.push({ field: "spec.schema.kind", why: `${kind.groupKind} is made by the definition ${other}` })
+  }
+  return flaws
+})
+
+/** Writes the kind's CustomResourceDefinition, which outlives the definition, as its instances' data do. */
+const declareKind = Effect.fnUntraced(function*(object: ResourceGraphDefinition, definition: Definition.Definition) {
+  const kind = yield* Effect.flatMap(Kinds, (kinds) => kinds.of(Crd.apiVersion, Crd.kind))
+  yield* World.find(kind, Crd.nameOf(definition)) // what is read wakes: one that is changed or deleted is written again
+  const { annotations, labels } = Crd.metadataOf(definition)
+  const own = { [Names.labels.owned]: "true", [Names.labels.definition]: object.metadata.name }
+  yield* Store.apply(kind, {
+    metadata: {
+      name: Crd.nameOf(definition),
+      labels: { ...labels, ...own },
+      ...(annotations === undefined ? {} : { annotations })
+    },
+    spec: Crd.specOf(definition)
+  }, { manager: Names.manager, force: true })
+})
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the end of a definition
+// ---------------------------------------------------------------------------------------------------------------------
+
+const finalizerOf = (state: State) =>
+  Finalizer.make(ResourceGraphDefinition, {
+    name: Names.finalizer,
+    cleanup: (object) => deactivate(state, object)
+  })
+
+const deactivate = Effect.fnUntraced(function*(state: State, object: ResourceGraphDefinition) {
+  const kinds = yield* Kinds
+  const { name } = object.metadata
+  const compiled = Definition.compile(documentOf(object), kinds.schemaOf)
+  const definition = state.get(name)?.definition ?? Result.getOrUndefined(compiled)
+  if (definition === undefined || (yield* taken(state, name, definition)).length > 0) return // it never made a kind
+  const { items, undecodable } = yield* Store.list(definition.kind)
+  const count = items.length + undecodable.length
+  if (count > 0) {
+    // Their finalizers can be taken away by their reconciler alone; the end of the last one wakes this pass.
+    if (!state.has(name)) yield* start(state, name, JSON.stringify(object.spec), definition)
+    yield* report(object, definition, [accepted, kindReady, instancesLeft(count)], "Deleting")
+    return Finalizer.notYet(Outcome.done)
+  }
+  state.delete(name)
+  yield* DynamicController.deregister(definition.kind.groupKind)
+})
+
+// ---------------------------------------------------------------------------------------------------------------------
+// status
+// ---------------------------------------------------------------------------------------------------------------------
+
+const condition = (type: string, status: Condition.Status, reason: string, message = "") =>
+  Condition.make({ type, status, reason, message })
+
+const accepted = condition("ResourceGraphAccepted", "True", "Valid", "resource graph and schema are valid")
+const kindReady = condition("KindReady", "True", "Ready", "kind is declared")
+const controllerReady = condition("ControllerReady", "True", "Running", "instances are reconciled")
+const kindUnknown = condition("KindReady", "Unknown", "NotCompiled", "the definition is not valid")
+const kindTaken = condition("KindReady", "False", "Taken", "another definition makes this kind")
+
+const rejected = (flaws: ReadonlyArray<Flaw>) =>
+  condition(
+    "ResourceGraphAccepted",
+    "False",
+    "InvalidResourceGraph",
+    flaws.map(({ field, why }) => `${field}: ${why}`).join("; ")
+  )
+
+const instancesLeft = (count: number) =>
+  condition("ControllerReady", "False", "InstancesLeft", `waits for ${count} instances to be deleted`)
+
+const report = (
+  object: ResourceGraphDefinition,
+  definition: Definition.Definition | undefined,
+  parts: ReadonlyArray<Condition.Condition>,
+  state?: "Deleting"
+) => {
+  const ready = Condition.summarize(parts)
+  return Store.updateStatus(ResourceGraphDefinition, object, {
+    state: state ?? (ready.status === "True" ? "Active" : "Inactive"),
+    topologicalOrder: definition?.nodes.map(({ id }) => id) ?? [],
+    conditions: [...parts, ready]
+  })
+}

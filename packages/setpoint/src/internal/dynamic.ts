@@ -1,0 +1,397 @@
+/**
+ * Dynamic watches: the sources of changes that instances asked for, opened and closed as they are used.
+ *
+ * A request routes from the moment it is made, whether or not its cache runs yet (D1). What a pass read before the cache
+ * has synced is kept and compared when it has: a difference wakes the instance. Opening and closing go through one fiber a
+ * source, one after the other, by what is wanted when its turn comes: so nothing is closed between a request and its use.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as Informer from "../Informer.ts"
+import type * as InstanceWatcher from "../InstanceWatcher.ts"
+import type { AnyKind } from "../Kind.ts"
+import type { Cause, ReaderListOptions } from "../Pass.ts"
+import type { Transform } from "../Reconciler.ts"
+import { type Key, keyText, type Raw } from "../Resource.ts"
+import * as Selector from "../Selector.ts"
+import type * as Store from "../Store.ts"
+import * as WatchCoordinator from "../WatchCoordinator.ts"
+import * as Registrations from "./registration.ts"
+
+type EngineRequest = Registrations.EngineRequest
+
+/** What a pass knows of a target whose cache has not synced. */
+type Snapshot =
+  | { readonly _tag: "One"; readonly key: Key; readonly seen: string | undefined }
+  | { readonly _tag: "Many"; readonly options: ReaderListOptions; readonly seen: string }
+  /** Asked for and not read, or written since: whatever the cache shows is news. */
+  | { readonly _tag: "Unknown"; readonly what: string }
+
+/** One cache that instances hear of: metadata alone, or whole objects. */
+export class Source {
+  readonly store: Store.Service
+  readonly kind: AnyKind
+  readonly metadataOnly: boolean
+  readonly transform: Transform | undefined
+  readonly board: WatchCoordinator.Board<EngineRequest, Source>
+  /** Reads made before the first sync, by instance and by what was read. */
+  readonly reads = new Map<EngineRequest, Map<string, Snapshot>>()
+  open: { readonly scope: Scope.Closeable; readonly informer: Informer.Informer } | undefined = undefined
+  /** A fiber brings it in step with what is wanted. */
+  isBusy = false
+  constructor(
+    coordinator: WatchCoordinator.WatchCoordinator<EngineRequest, Source>,
+    store: Store.Service,
+    kind: AnyKind,
+    metadataOnly: boolean,
+    transform: Transform | undefined
+  ) {
+    this.store = store
+    this.kind = kind
+    this.metadataOnly = metadataOnly
+    this.transform = transform
+    this.board = WatchCoordinator.makeBoard(coordinator, this)
+  }
+  get isSynced(): boolean {
+    return this.open !== undefined && Informer.isSynced(this.open.informer)
+  }
+}
+
+/** Opens the cache of a source: given by the engine, which shares informers. */
+export type Hold = (source: Source) => Effect.Effect<Registrations.Feed, never, Scope.Scope>
+
+export interface Dynamic {
+  readonly coordinator: WatchCoordinator.WatchCoordinator<EngineRequest, Source>
+  readonly sources: Map<Store.Service, Map<string, Array<Source>>>
+  /** Stores by name, so that a tracked read finds its own. */
+  readonly stores: Map<string, Store.Service>
+  readonly spawn: (work: Effect.Effect<void>) => void
+  readonly hold: Hold
+  readonly now: () => number
+  readonly add: (request: EngineRequest, cause: Cause, lane: 0 | 2) => void
+}
+
+export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): Dynamic => ({
+  ...options,
+  coordinator: WatchCoordinator.make({ groupOf: (request) => request.registration }),
+  sources: new Map(),
+  stores: new Map()
+})
+
+const sourceOf = (
+  self: Dynamic,
+  store: Store.Service,
+  kind: AnyKind,
+  metadataOnly: boolean,
+  transform: Transform | undefined
+): Source => {
+  let kinds = self.sources.get(store)
+  if (kinds === undefined) self.sources.set(store, kinds = new Map())
+  let variants = kinds.get(kind.groupKind)
+  if (variants === undefined) kinds.set(kind.groupKind, variants = [])
+  for (const source of variants) {
+    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
+  }
+  const source = new Source(self.coordinator, store, kind, metadataOnly, transform)
+  variants.push(source)
+  return source
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// asking
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** The request routes when this returns; its cache is opened by a fiber of its own. */
+const ask = (self: Dynamic, request: EngineRequest, source: Source, target: WatchCoordinator.Target): void => {
+  request.isWatching = true
+  if (WatchCoordinator.watch(source.board, request, target) === "known") return
+  if (source.open === undefined) kick(self, source)
+  if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
+}
+
+/** Asks for what an `InstanceWatcher` request names. */
+export const askFor = (
+  self: Dynamic,
+  request: EngineRequest,
+  wanted: InstanceWatcher.Request,
+  target: WatchCoordinator.Target
+): { readonly why: string; readonly retryInMillis: number } | undefined => {
+  const store = wanted.store ?? request.registration.store
+  if (!self.stores.has(store.name)) self.stores.set(store.name, store)
+  const source = sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  ask(self, request, source, target)
+  return source.open && Informer.cooldown(source.open.informer, self.now())
+}
+
+/** The source of a tracked read, where its store is known: whole objects, so that it answers the next read. */
+const trackedSource = (self: Dynamic, store: string, kind: AnyKind): Source | undefined => {
+  const known = self.stores.get(store)
+  return known && sourceOf(self, known, kind, false, undefined)
+}
+
+const isOwn = (request: EngineRequest, store: string, kind: AnyKind, key: Key): boolean =>
+  key.name === request.name && key.namespace === request.namespace && kind.groupKind === request.kind &&
+  store === request.store
+
+/** The requested object is never in the set: its own events are the predicate's alone (D6). */
+export const tracksOne = (self: Dynamic, request: EngineRequest, store: string, kind: AnyKind, key: Key): void => {
+  if (isOwn(request, store, kind, key)) return
+  const source = trackedSource(self, store, kind)
+  if (source !== undefined) ask(self, request, source, { _tag: "Name", namespace: key.namespace, name: key.name })
+}
+
+export const tracksMany = (
+  self: Dynamic,
+  request: EngineRequest,
+  store: string,
+  kind: AnyKind,
+  options: ReaderListOptions
+): void => {
+  const source = trackedSource(self, store, kind)
+  const target = targetOf(options)
+  if (source !== undefined && target !== undefined) ask(self, request, source, target)
+}
+
+const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefined => {
+  if (options.ownerUid !== undefined) return { _tag: "Owner", uid: options.ownerUid }
+  if (options.name !== undefined && options.namespace !== undefined) {
+    return { _tag: "Name", namespace: options.namespace, name: options.name }
+  }
+  if (options.selector === undefined) {
+    return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
+  }
+  const selector = Selector.parse(options.selector)
+  return Result.isSuccess(selector)
+    ? { _tag: "Selector", namespace: options.namespace, selector: selector.success }
+    : undefined
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// reads before the sync (D1)
+// ---------------------------------------------------------------------------------------------------------------------
+
+const snapshotKey = (snapshot: Snapshot): string => {
+  switch (snapshot._tag) {
+    case "One":
+      return `one ${keyText(snapshot.key)}`
+    case "Many":
+      return `many ${JSON.stringify(snapshot.options)}`
+    case "Unknown":
+      return snapshot.what
+  }
+}
+
+const targetText = (target: WatchCoordinator.Target): string =>
+  target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
+
+/** What was read of a target replaces that nothing was. */
+const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
+  let reads = source.reads.get(request)
+  if (reads === undefined) source.reads.set(request, reads = new Map())
+  reads.set(snapshotKey(snapshot), snapshot)
+  const { _tag } = snapshot
+  const target = _tag === "One"
+    ? { _tag: "Name" as const, ...snapshot.key }
+    : _tag === "Many" && targetOf(snapshot.options)
+  if (target) reads.delete(targetText(target))
+}
+
+const stateOf = (raw: Raw | undefined): string | undefined =>
+  raw === undefined ? undefined : `${raw.metadata.uid} ${raw.metadata.resourceVersion}`
+
+const stateOfAll = (raws: ReadonlyArray<Raw>): string =>
+  raws.map((raw) => `${raw.metadata.namespace ?? ""}/${raw.metadata.name} ${stateOf(raw)}`).toSorted().join("\n")
+
+/** A read of this pass was answered: kept at every source of the kind that has not synced. */
+export const gotOne = (
+  self: Dynamic,
+  request: EngineRequest,
+  store: string,
+  kind: AnyKind,
+  key: Key,
+  raw: Raw | undefined
+): void => {
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
+  }
+}
+
+export const gotMany = (
+  self: Dynamic,
+  request: EngineRequest,
+  store: string,
+  kind: AnyKind,
+  options: ReaderListOptions,
+  raws: ReadonlyArray<Raw>
+): void => {
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
+  }
+}
+
+/** The pass wrote an object of the kind: what it had read of it is not what it left. */
+export const wrote = (self: Dynamic, request: EngineRequest, store: string, kind: string): void => {
+  for (const source of unsynced(self, store, kind, request)) remember(source, request, written)
+}
+
+const written: Snapshot = { _tag: "Unknown", what: "written" }
+const none: ReadonlyArray<never> = []
+
+/** The sources of a kind that keep reads of this request until they have synced. */
+const unsynced = (self: Dynamic, store: string, kind: string, request: EngineRequest): ReadonlyArray<Source> => {
+  const known = self.stores.get(store)
+  const variants = known && self.sources.get(known)?.get(kind)
+  return variants === undefined || !variants.some((source) => source.reads.has(request))
+    ? none
+    : variants.filter((source) => source.reads.has(request))
+}
+
+const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
+  switch (snapshot._tag) {
+    case "One":
+      return stateOf(Informer.get(informer, snapshot.key)) !== snapshot.seen
+    case "Many":
+      return stateOfAll(listed(informer, snapshot.options)) !== snapshot.seen
+    case "Unknown":
+      return true
+  }
+}
+
+const listed = (informer: Informer.Informer, options: ReaderListOptions): ReadonlyArray<Raw> => {
+  const { name, namespace, ownerUid, selector } = options
+  const parsed = selector === undefined ? undefined : Selector.parse(selector)
+  return Informer.list(informer, {
+    name,
+    namespace,
+    ownerUid,
+    selector: parsed === undefined ? undefined : Result.getOrUndefined(parsed)
+  })
+}
+
+const lateSync: Cause = { _tag: "Relist" }
+
+/** The cache has synced: whoever read something else before is woken. */
+const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer): void => {
+  for (const [request, snapshots] of source.reads) {
+    for (const snapshot of snapshots.values()) {
+      if (!differs(informer, snapshot)) continue
+      self.add(request, lateSync, 2)
+      break
+    }
+  }
+  source.reads.clear()
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// routing
+// ---------------------------------------------------------------------------------------------------------------------
+
+const relisted: Cause = { _tag: "Relist" }
+const newTimeline: Cause = { _tag: "NewTimeline" }
+
+/** The first list is compared with what was read, and redelivery brings nothing: all else is told. */
+const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): void => {
+  if (change.via === "initial" || change.via === "redelivery") return
+  const isNews = change.via === "watch"
+  const cause: Cause = isNews
+    ? {
+      _tag: "Event",
+      type: change.type,
+      via: "watches",
+      object: `${source.kind.groupKind} ${keyText(change.entry)}`,
+      revision: change.revision
+    }
+    : change.via === "relist"
+    ? relisted
+    : newTimeline
+  const isGone = change.type === "Deleted"
+  const seen = isGone
+    ? { object: undefined, old: change.object }
+    : { object: change.object, old: change.type === "Added" ? undefined : change.old }
+  WatchCoordinator.route(source.board, seen, (request) => {
+    if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
+  })
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the end of a pass, of an instance, of a registration (D2)
+// ---------------------------------------------------------------------------------------------------------------------
+
+export const commit = (self: Dynamic, request: EngineRequest): void =>
+  settle(self, request, WatchCoordinator.commit(self.coordinator, request))
+
+export const abort = (self: Dynamic, request: EngineRequest): void =>
+  settle(self, request, WatchCoordinator.abort(self.coordinator, request))
+
+export const release = (self: Dynamic, request: EngineRequest): void =>
+  settle(self, request, WatchCoordinator.remove(self.coordinator, request))
+
+/** Everything that the instances of a registration asked for. */
+export const releaseAll = (self: Dynamic, registration: Registrations.Registration): void => {
+  for (const request of WatchCoordinator.members(self.coordinator, registration)) release(self, request)
+}
+
+export const instancesOf = (self: Dynamic, registration: Registrations.Registration): ReadonlyArray<EngineRequest> =>
+  WatchCoordinator.members(self.coordinator, registration)
+
+/** How many requests the instances of a registration have. */
+export const sizeOf = (self: Dynamic, registration: Registrations.Registration): number =>
+  WatchCoordinator.size(self.coordinator, registration)
+
+const settle = (self: Dynamic, request: EngineRequest, unused: ReadonlyArray<Source>): void => {
+  request.isWatching = WatchCoordinator.isWatching(self.coordinator, request)
+  for (const source of unused) kick(self, source)
+  if (request.isWatching) return
+  for (const variants of self.sources.values()) {
+    for (const sources of variants.values()) for (const source of sources) source.reads.delete(request)
+  }
+  Registrations.forgetIfIdle(request)
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// opening and closing
+// ---------------------------------------------------------------------------------------------------------------------
+
+const kick = (self: Dynamic, source: Source): void => {
+  if (source.isBusy) return
+  source.isBusy = true
+  self.spawn(keepInStep(self, source))
+}
+
+/** Opens a source that is used and closes one that is not, until it is as it should be. */
+const keepInStep = (self: Dynamic, source: Source): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const isUsed = WatchCoordinator.isUsed(source.board)
+    if (isUsed && source.open === undefined) return Effect.andThen(open(self, source), keepInStep(self, source))
+    if (!isUsed && source.open !== undefined) return Effect.andThen(close(source), keepInStep(self, source))
+    source.isBusy = false
+    if (!isUsed) forget(self, source)
+    return Effect.void
+  })
+
+const open = (self: Dynamic, source: Source): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const scope = Scope.makeUnsafe()
+    const { informer } = yield* Scope.provide(self.hold(source), scope)
+    const synced = () => compareReads(self, source, informer)
+    yield* Scope.provide(Informer.subscribe(informer, { onChange: onChange(self, source), onSynced: synced }), scope)
+    source.open = { scope, informer } // reads count as made before the sync until changes are heard
+    if (Informer.isSynced(informer)) synced()
+  })
+
+const close = (source: Source): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { open } = source
+    source.open = undefined
+    return open === undefined ? Effect.void : Scope.close(open.scope, Exit.void)
+  })
+
+const forget = (self: Dynamic, source: Source): void => {
+  const kinds = self.sources.get(source.store)
+  const left = kinds?.get(source.kind.groupKind)?.filter((other) => other !== source) ?? []
+  if (left.length > 0) kinds?.set(source.kind.groupKind, left)
+  else kinds?.delete(source.kind.groupKind)
+  if (kinds?.size === 0) self.sources.delete(source.store)
+}
