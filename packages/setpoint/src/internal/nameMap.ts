@@ -4,7 +4,7 @@
  */
 
 /** Names that one `Map` holds before it is split. */
-export const splitAt = 1 << 16
+export const splitAt = 1 << 13
 
 const shardCount = 16
 
