@@ -50,7 +50,7 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
       return Effect.void
     })
   }
-  const present = yield* belongings(instance)
+  const present = yield* belongings(definition, instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
   yield* report(definition, instance, Rules.statusOf(run))
   const tell = yield* Progress
@@ -111,16 +111,23 @@ const kindsAnnotation = "internal.kro.run/kinds"
 
 const kindText = ({ apiVersion, kind }: World.Place): string => `${apiVersion} ${kind}`
 
+/** What is no kind has no objects: somebody else has written it. */
 const recordedKinds = (instance: AnyObject): ReadonlyArray<World.Place> =>
-  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").filter((text) => text !== "").map((text) => {
-    const [apiVersion, kind = ""] = text.split(" ")
-    return { apiVersion, kind }
+  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").flatMap((text) => {
+    const parts = /^(\S+) ([A-Z]\w*)$/.exec(text)
+    return parts === null ? [] : [{ apiVersion: parts[1], kind: parts[2] }]
   })
+
+/** Of now and of before, each once. */
+const kindsOf = (definition: Definition, instance: AnyObject): ReadonlyArray<World.Place> => {
+  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
+  const byText = new Map([...recordedKinds(instance), ...own].map((kind) => [kindText(kind), kind]))
+  return [...byText.keys()].toSorted().flatMap((text) => byText.get(text) ?? [])
+}
 
 const manage = (definition: Definition, instance: AnyObject) => {
   const { annotations, labels } = instance.metadata
-  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
-  const kinds = [...new Set([...recordedKinds(instance), ...own].map(kindText))].toSorted().join(",")
+  const kinds = kindsOf(definition, instance).map(kindText).join(",")
   const wanted = { [Names.labels.owned]: "true", [Names.labels.definition]: definition.name }
   const isManaged = Object.entries(wanted).every(([label, value]) => labels?.[label] === value) &&
     (annotations?.[kindsAnnotation] ?? "") === kinds
@@ -130,11 +137,16 @@ const manage = (definition: Definition, instance: AnyObject) => {
 }
 
 /** All objects that were made for an instance. */
-const belongings = (instance: AnyObject) =>
+const belongings = (definition: Definition, instance: AnyObject) =>
   Effect.map(
     Effect.forEach(
-      recordedKinds(instance),
-      (kind) => World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`)
+      kindsOf(definition, instance),
+      (kind) =>
+        Effect.catchTag(
+          World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`),
+          "InvalidKind",
+          () => Effect.succeed([])
+        )
     ),
     (found) => found.flat()
   )
@@ -149,7 +161,7 @@ const finalizerOf = (definition: Definition) =>
 /** In reverse order, as far as it goes now; the end of what is still there makes the next pass. */
 const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject) {
   for (;;) {
-    const present = yield* belongings(instance)
+    const present = yield* belongings(definition, instance)
     if (present.length === 0) return
     const gone = yield* Effect.forEach(Rules.deletable(definition, present), World.remove)
     if (gone.includes(true)) continue

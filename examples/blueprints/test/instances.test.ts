@@ -4,7 +4,7 @@ import * as Manifest from "@setpoint/example-manifests"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { EventRecorder, MemoryStore, type Resource, Store } from "setpoint"
+import { EventRecorder, type Kind, MemoryStore, type Resource, Store } from "setpoint"
 import * as Harness from "./utils/harness.ts"
 
 type Json = Resource.Json
@@ -315,7 +315,9 @@ describe("failures and events", () => {
   it.effect("[K108] a store that is not available is tried again, and is no failure of the instance's passes", () => {
     const { ends, layer } = Harness.observed()
     let isDown = true
-    const store = Harness.layerUnavailable((kind) => isDown && kind === "ConfigMap")
+    const store = Harness.layerBefore((_, { kind }) =>
+      isDown && kind === "ConfigMap" ? Harness.unavailable(kind) : Effect.void
+    )
     return Effect.gen(function*() {
       yield* Harness.applyText(chain)
       yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
@@ -406,6 +408,69 @@ describe("the end of an instance", () => {
       assert.deepStrictEqual(yield* configMaps, [])
       assert.isUndefined(yield* get("Chain", "one"))
     }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("[K115] what the definition does not list goes first, and a spoilt inventory keeps nothing from going", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      const spoilt = { "internal.kro.run/kinds": "nonsense,, v1 no-kind,v1 ConfigMap x,NO/kind.. Kind" }
+      yield* Harness.patch(example, "Chain", "one", {
+        metadata: { annotations: { ...spoilt, "kro.run/reconcile": "suspended" } }
+      })
+      yield* Harness.patch("v1", "ConfigMap", "net-a", {
+        metadata: { labels: { "kro.run/node-id": "unknown" }, finalizers: ["example.dev/held"] }
+      })
+      yield* Harness.remove(example, "Chain", "one")
+      assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
+      yield* Harness.patch("v1", "ConfigMap", "net-a", { metadata: { finalizers: [] } })
+      assert.deepStrictEqual(yield* configMaps, [])
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("[K115] an object that was replaced by another one of its name meanwhile is not deleted", () => {
+    let isDone = false
+    const store = Harness.layerBefore((driver, address, write) => {
+      if (isDone || write.op !== "delete" || write.key.name !== "net-b") return Effect.void
+      isDone = true
+      const metadata = { name: "net-b", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" }
+      const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { mine: "stays" } }
+      return Effect.andThen(
+        driver.write(address, write, { writeId: "w1", hasStatus: true }),
+        driver.write(address, { op: "create", object }, { writeId: "w2", hasStatus: true })
+      )
+    })
+    return Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.remove(example, "Chain", "one")
+      assert.isTrue(isDone)
+      assert.deepStrictEqual(at(yield* get("ConfigMap", "net-b"), "data"), { mine: "stays" })
+      assert.deepStrictEqual(yield* configMaps, ["net-b"])
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(store))
+  })
+
+  it.effect("[K116] the finalizer goes although somebody writes the instance meanwhile", () => {
+    let isDone = false
+    const store = Harness.layerBefore((driver, address, write) => {
+      if (isDone || write.op !== "delete" || write.key.name !== "net-a") return Effect.void
+      isDone = true
+      const chains: Kind.Address = { ...address, group: "example.dev", kind: "Chain", plural: "chains" }
+      const patch = { metadata: { annotations: { somebody: "was here" } } }
+      return driver.write(
+        chains,
+        { op: "patch", key: { namespace: "default", name: "one" }, type: "merge", patch },
+        { writeId: "w1", hasStatus: true }
+      )
+    })
+    return Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.remove(example, "Chain", "one")
+      assert.isTrue(isDone)
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(store))
+  })
 
   it.effect("[K114] instances of instances go with them", () =>
     Effect.gen(function*() {

@@ -3,7 +3,7 @@ import type * as Manifest from "@setpoint/example-manifests"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { Controller, MemoryStore, type Resource, Store, StoreError } from "setpoint"
+import { Controller, type Kind, MemoryStore, type Resource, Store, type StoreDriver, StoreError } from "setpoint"
 import * as Blueprints from "../../src/Blueprints.ts"
 import * as Cluster from "../../src/Cluster.ts"
 import * as Documents from "../../src/Documents.ts"
@@ -19,21 +19,28 @@ export const layerOn = <E, R>(store: Layer.Layer<Store.Store, E, R>) =>
 
 export const layer = layerOn(MemoryStore.layer)
 
-/** A store that answers writes of some kinds with `Unavailable`, as long as it is told to. */
-export const layerUnavailable = (isDown: (kind: string) => boolean) =>
+/** A store before whose writes something else happens: somebody is faster, or the store is not available. */
+export const layerBefore = (
+  before: (
+    driver: StoreDriver.Service,
+    address: Kind.Address,
+    write: StoreDriver.Write
+  ) => Effect.Effect<unknown, StoreError.StoreError>
+) =>
   layerOn(Layer.effect(
     Store.Store,
     Effect.map(MemoryStore.make(), (driver) =>
       Store.make({
         ...driver,
         write: (address, write, options) =>
-          isDown(address.kind)
-            ? Effect.fail(StoreError.make(
-              { operation: write.op, kind: address.kind, key: { namespace: "", name: "" } },
-              new StoreError.Unavailable({ why: "the test says so" })
-            ))
-            : driver.write(address, write, options)
+          Effect.andThen(before(driver, address, write), driver.write(address, write, options))
       }))
+  ))
+
+export const unavailable = (kind: string) =>
+  Effect.fail(StoreError.make(
+    { operation: "write", kind, key: { namespace: "", name: "" } },
+    new StoreError.Unavailable({ why: "the test says so" })
   ))
 
 /** Lets everything that is due within the time happen. */
