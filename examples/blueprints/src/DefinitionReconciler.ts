@@ -6,7 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { Condition, Controller, DynamicController, Finalizer, Kind, Outcome, Reconciler, Store } from "setpoint"
+import {
+  Condition,
+  Controller,
+  DynamicController,
+  type EventRecorder,
+  Finalizer,
+  Kind,
+  Outcome,
+  Reconciler,
+  Store
+} from "setpoint"
 import * as Crd from "./crd.ts"
 import * as Definition from "./definition.ts"
 import type { Flaw } from "./flaws.ts"
@@ -37,7 +47,7 @@ type State = Map<string, { readonly specText: string; readonly definition: Defin
 export const layer: Layer.Layer<
   never,
   Controller.RegistrationError,
-  Controller.Controller | DynamicController.DynamicController | Store.Store | Kinds
+  Controller.Controller | DynamicController.DynamicController | EventRecorder.EventRecorder | Store.Store | Kinds
 > = Layer.effectDiscard(Effect.gen(function*() {
   const controller = yield* Controller.Controller
   const state: State = new Map()
@@ -59,7 +69,9 @@ const activate = Effect.fnUntraced(function*(state: State, object: ResourceGraph
   const compiled = current?.specText === specText
     ? Result.succeed(current.definition)
     : Definition.compile(documentOf(object), kinds.schemaOf)
-  const flaws = Result.isFailure(compiled) ? compiled.failure : yield* taken(state, name, compiled.success)
+  const flaws = Result.isFailure(compiled)
+    ? compiled.failure
+    : [...yield* taken(state, name, compiled.success), ...yield* left(name, compiled.success)]
   if (Result.isFailure(compiled) || flaws.length > 0) {
     yield* report(object, current?.definition, [rejected(flaws), Result.isFailure(compiled) ? kindUnknown : kindTaken])
     return Outcome.done
@@ -93,6 +105,23 @@ const taken = Effect.fnUntraced(function*(state: State, name: string, { kind }: 
     if (other === name || definition.kind.groupKind !== kind.groupKind) continue
     yield* World.find(ResourceGraphDefinition, other)
     flaws.push({ field: "spec.schema.kind", why: `${kind.groupKind} is made by the definition ${other}` })
+  }
+  return flaws
+})
+
+/** A definition that turns to another kind would leave the instances of the one before without a reconciler. */
+const left = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const flaws: Array<Flaw> = []
+  for (
+    const crd of yield* World.list({ apiVersion: Crd.apiVersion, kind: Crd.kind }, `${Names.labels.definition}=${name}`)
+  ) {
+    const before = Crd.declared(crd)
+    if (before === undefined || crd.metadata.name === Crd.nameOf(definition)) continue
+    const apiVersion = `${before.group}/${before.version}`
+    const instances = yield* World.list({ apiVersion, kind: before.kind }, "")
+    if (instances.length === 0) continue
+    const why = `cannot change while there are instances of ${before.kind}; make another definition, or delete them`
+    flaws.push({ field: "spec.schema.kind", why })
   }
   return flaws
 })
@@ -152,7 +181,7 @@ const accepted = condition("ResourceGraphAccepted", "True", "Valid", "resource g
 const kindReady = condition("KindReady", "True", "Ready", "kind is declared")
 const controllerReady = condition("ControllerReady", "True", "Running", "instances are reconciled")
 const kindUnknown = condition("KindReady", "Unknown", "NotCompiled", "the definition is not valid")
-const kindTaken = condition("KindReady", "False", "Taken", "another definition makes this kind")
+const kindTaken = condition("KindReady", "False", "Refused", "the kind cannot be made")
 
 const rejected = (flaws: ReadonlyArray<Flaw>) =>
   condition(
