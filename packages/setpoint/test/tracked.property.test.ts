@@ -275,7 +275,7 @@ const compare = (store: Store.Service) =>
     }
   }).pipe(Effect.provideService(Store.Store, store))
 
-const runs = process.env.SETPOINT_NIGHTLY === "1" ? 3_000 : 150
+const runs = process.env.SETPOINT_NIGHTLY === "1" ? 2_000 : 100
 
 describe("the world after any changes is as one pass of every object would make it now", () => {
   for (const mode of ["tracked", "asked first"] as const) {
