@@ -13,7 +13,16 @@ import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { Controller, InstanceWatcher, Kind, MemoryStore, Reconciler, Resource, Store, type StoreError } from "setpoint"
+import {
+  Controller,
+  InstanceWatcher,
+  Kind,
+  MemoryStore,
+  Reconciler,
+  type Resource,
+  Store,
+  type StoreError
+} from "setpoint"
 import { Expired, Forbidden, Unavailable } from "setpoint/StoreError"
 import { settle } from "./support/engine.ts"
 import { FaultyStore } from "./support/faultyStore.ts"
