@@ -186,10 +186,18 @@ const snapshotKey = (snapshot: Snapshot): string => {
 const targetText = (target: WatchCoordinator.Target): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
 
+/** So many reads of one instance are compared with a cache that has not synced; of more, that they were. */
+const mostReads = 100
+const tooMany: Snapshot = { _tag: "Unknown", what: "more" }
+
 /** What was read of a target replaces that nothing was. */
 const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
   let reads = source.reads.get(request)
   if (reads === undefined) source.reads.set(request, reads = new Map())
+  if (reads.size >= mostReads) {
+    reads.clear()
+    reads.set(snapshotKey(tooMany), tooMany)
+  }
   reads.set(snapshotKey(snapshot), snapshot)
   const { _tag } = snapshot
   const target = _tag === "One"
