@@ -60,17 +60,21 @@ if (!Number.isInteger(rounds) || rounds < 1) {
 }
 
 const started = new Date()
-const measurements = await Rounds.run(chosen, { rounds, quick: values.quick, withPeers: values.peers, say })
-const rows = Report.rows(benches, measurements)
-process.stdout.write(`${Report.table(rows)}\n`)
-const result = {
-  date: started.toISOString(),
-  commit: commit(),
-  machine: machine(),
-  rounds,
-  rows: rows.map(Report.json),
-  measurements: Report.figures(measurements)
+const about = { date: started.toISOString(), commit: commit(), machine: machine(), rounds }
+
+const keep = (measurements: ReadonlyArray<Rounds.Measurement>): void => {
+  const rows = Report.rows(benches, measurements).map(Report.json)
+  const result = { ...about, rows, measurements: Report.figures(measurements) }
+  mkdirSync(dirname(values.keep), { recursive: true })
+  writeFileSync(values.keep, `${JSON.stringify(result, undefined, 2)}\n`)
 }
-mkdirSync(dirname(values.keep), { recursive: true })
-writeFileSync(values.keep, `${JSON.stringify(result, undefined, 2)}\n`)
+
+const measurements = await Rounds.run(chosen, {
+  rounds,
+  quick: values.quick,
+  withPeers: values.peers,
+  say,
+  soFar: keep
+})
+process.stdout.write(`${Report.table(Report.rows(benches, measurements))}\n`)
 say(`kept in ${values.keep}`)

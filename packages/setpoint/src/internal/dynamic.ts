@@ -314,10 +314,8 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
     : change.via === "relist"
     ? relisted
     : newTimeline
-  const isGone = change.type === "Deleted"
-  const seen = isGone
-    ? { object: undefined, old: change.object }
-    : { object: change.object, old: change.type === "Added" ? undefined : change.old }
+  // Of a deletion both count: the last state, and the one that the cache held before it.
+  const seen = { object: change.object, old: change.type === "Added" ? undefined : change.old }
   WatchCoordinator.route(source.board, seen, (request) => {
     if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
   })
