@@ -32,6 +32,9 @@
  * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
  * ends. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
  *
+ * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
+ * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
+ *
  * What remains: this covers the key's own writes, in this process. Another key's writes, another process's, and those of
  * the process before a restart may not be seen yet; deterministic names for what a reconciler creates close that gap.
  *

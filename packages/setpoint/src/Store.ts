@@ -268,7 +268,6 @@ export const make = (
       const asked = keyOf(kind, input)
       pass?.tracker?.asksForOne(name, kind, asked)
       const cached = pass?.reader.get(name, kind.groupKind, asked)
-      if (cached !== undefined) pass?.tracker?.gotOne(name, kind, asked, cached === "absent" ? undefined : cached)
       if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
       const key = checkedKey("get", kind, asked)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
@@ -313,10 +312,7 @@ export const make = (
       pass?.tracker?.asksForMany(name, kind, filter)
       if (pass !== undefined && consistency === undefined && limit === undefined && page === undefined) {
         const cached = pass.reader.list(name, kind.groupKind, filter)
-        if (cached !== undefined) {
-          pass.tracker?.gotMany(name, kind, filter, cached)
-          return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
-        }
+        if (cached !== undefined) return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
       }
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),

@@ -207,25 +207,30 @@ describe("D1: ask before you read", () => {
       assert.strictEqual(log.passes.length, 2)
     }).pipe(Effect.provide(engine())))
 
-  it.effect("[D1] a read that another cache answered is compared too", () =>
+  it.effect("[D1] [E10] the cache that wakes is the one that answers, not another that may lag behind it", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
       yield* palette("red")
-      const log = script(Effect.andThen(watchPalette("red"), getPalette("red")))
       yield* register({ reconcile: () => Effect.void }, {
         name: "others",
-        watches: [Reconciler.watch(Palette, () => [])]
+        watches: [Reconciler.watch(Palette, () => [])] // whole objects
       })
-      yield* register(log)
-      yield* settle
-      faults.refuse = (operation, kind) => operation === "get" && kind === "Palette" ? forbidden : undefined
-      faults.hold("Palette")
-      yield* Controller.Controller.pipe(Effect.flatMap((_) => _.enqueue("websites", { name: "a" })))
-      yield* settle
-      yield* unpaint("red")
-      yield* faults.letGo("Palette")
-      yield* settle
-      assert.strictEqual(log.passes.length, 2)
+      const readsOf = (watches: ReadonlyArray<Reconciler.Watched>, asks: Effect.Effect<void, unknown>) =>
+        Effect.gen(function*() {
+          const log = script(Effect.andThen(asks, getPalette("red")))
+          const registration = yield* register(log, { name: "these", watches })
+          faults.calls.length = 0
+          yield* registration.enqueue({ name: "a" })
+          yield* settle
+          return faults.count("get Palette")
+        })
+      const watches = [Reconciler.watch(Palette, () => [], { metadataOnly: true })]
+      assert.strictEqual(yield* readsOf([], Effect.void), 0) // nothing of the kind wakes it: any cache will do
+      assert.strictEqual(yield* readsOf(watches, Effect.void), 1)
+      assert.strictEqual(yield* readsOf([], watchPalette("red")), 1)
+      const whole = InstanceWatcher.watch({ kind: Palette, name: "red", metadataOnly: false })
+      assert.strictEqual(yield* readsOf([], whole), 0)
+      assert.strictEqual(yield* readsOf([], Effect.andThen(whole, watchPalette("red"))), 1)
     }).pipe(Effect.provide(engine())))
 })
 

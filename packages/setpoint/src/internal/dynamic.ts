@@ -29,6 +29,13 @@ type Snapshot =
   /** Asked for and not read, or written since: whatever the cache shows is news. */
   | { readonly _tag: "Unknown"; readonly what: string }
 
+interface Open {
+  readonly scope: Scope.Closeable
+  readonly informer: Informer.Informer
+  /** Its feed alone, as what answers reads. */
+  readonly feeds: ReadonlyArray<Registrations.Feed>
+}
+
 /** One cache that instances hear of: metadata alone, or whole objects. */
 export class Source {
   readonly store: Store.Service
@@ -38,7 +45,7 @@ export class Source {
   readonly board: WatchCoordinator.Board<EngineRequest, Source>
   /** Reads made before the first sync, by instance and by what was read. */
   readonly reads = new Map<EngineRequest, Map<string, Snapshot>>()
-  open: { readonly scope: Scope.Closeable; readonly informer: Informer.Informer } | undefined = undefined
+  open: Open | undefined = undefined
   /** A fiber brings it in step with what is wanted. */
   isBusy = false
   constructor(
@@ -104,26 +111,26 @@ const sourceOf = (
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** The request routes when this returns; its cache is opened by a fiber of its own. */
-const ask = (self: Dynamic, request: EngineRequest, source: Source, target: WatchCoordinator.Target): void => {
+export const ask = (self: Dynamic, request: EngineRequest, source: Source, target: WatchCoordinator.Target): void => {
   request.isWatching = true
   if (WatchCoordinator.watch(source.board, request, target) === "known") return
   if (source.open === undefined) kick(self, source)
   if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
 }
 
-/** Asks for what an `InstanceWatcher` request names. */
-export const askFor = (
-  self: Dynamic,
-  request: EngineRequest,
-  wanted: InstanceWatcher.Request,
-  target: WatchCoordinator.Target
-): { readonly why: string; readonly retryInMillis: number } | undefined => {
+/** The source of what an `InstanceWatcher` request names. */
+export const sourceFor = (self: Dynamic, request: EngineRequest, wanted: InstanceWatcher.Request): Source => {
   const store = wanted.store ?? request.registration.store
   if (!self.stores.has(store.name)) self.stores.set(store.name, store)
-  const source = sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
-  ask(self, request, source, target)
-  return source.open && Informer.cooldown(source.open.informer, self.now())
+  return sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
 }
+
+/** Why the cache of a source is not synced, and when it is tried again. */
+export const cooldown = (
+  self: Dynamic,
+  source: Source
+): { readonly why: string; readonly retryInMillis: number } | undefined =>
+  source.open && Informer.cooldown(source.open.informer, self.now())
 
 /** The source of a tracked read, where its store is known: whole objects, so that it answers the next read. */
 const trackedSource = (self: Dynamic, store: string, kind: AnyKind): Source | undefined => {
@@ -136,10 +143,17 @@ const isOwn = (request: EngineRequest, store: string, kind: AnyKind, key: Key): 
   store === request.store
 
 /** The requested object is never in the set: its own events are the predicate's alone (D6). */
-export const tracksOne = (self: Dynamic, request: EngineRequest, store: string, kind: AnyKind, key: Key): void => {
-  if (isOwn(request, store, kind, key)) return
+export const tracksOne = (
+  self: Dynamic,
+  request: EngineRequest,
+  store: string,
+  kind: AnyKind,
+  key: Key
+): Source | undefined => {
+  if (isOwn(request, store, kind, key)) return undefined
   const source = trackedSource(self, store, kind)
   if (source !== undefined) ask(self, request, source, { _tag: "Name", namespace: key.namespace, name: key.name })
+  return source
 }
 
 export const tracksMany = (
@@ -148,10 +162,12 @@ export const tracksMany = (
   store: string,
   kind: AnyKind,
   options: ReaderListOptions
-): void => {
+): Source | undefined => {
   const source = trackedSource(self, store, kind)
   const target = targetOf(options)
-  if (source !== undefined && target !== undefined) ask(self, request, source, target)
+  if (source === undefined || target === undefined) return undefined
+  ask(self, request, source, target)
+  return source
 }
 
 const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefined => {
@@ -212,7 +228,7 @@ const stateOf = (raw: Raw | undefined): string | undefined =>
 const stateOfAll = (raws: ReadonlyArray<Raw>): string =>
   raws.map((raw) => `${raw.metadata.namespace ?? ""}/${raw.metadata.name} ${stateOf(raw)}`).toSorted().join("\n")
 
-/** A read of this pass was answered: kept at every source of the kind that has not synced. */
+/** The store answered a read of this pass: kept at every source of the kind that has not synced. */
 export const gotOne = (
   self: Dynamic,
   request: EngineRequest,
@@ -380,10 +396,11 @@ const keepInStep = (self: Dynamic, source: Source): Effect.Effect<void> =>
 const open = (self: Dynamic, source: Source): Effect.Effect<void> =>
   Effect.gen(function*() {
     const scope = Scope.makeUnsafe()
-    const { informer } = yield* Scope.provide(self.hold(source), scope)
+    const feed = yield* Scope.provide(self.hold(source), scope)
+    const { informer } = feed
     const synced = () => compareReads(self, source, informer)
     yield* Scope.provide(Informer.subscribe(informer, { onChange: onChange(self, source), onSynced: synced }), scope)
-    source.open = { scope, informer } // reads count as made before the sync until changes are heard
+    source.open = { scope, informer, feeds: [feed] } // reads count as made before the sync until changes are heard
     if (Informer.isSynced(informer)) synced()
   })
 

@@ -161,8 +161,16 @@ const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<vo
   ))
 }
 
-/** Whether the first pass still waits for this input (E4). */
-const awaitInput = (registration: Registration, feed: Registrations.Feed, optional: boolean): void => {
+/** Notes the cache of an input, which answers reads of its kind, and whether the first pass still waits for it (E4). */
+const enterInput = (
+  registration: Registration,
+  store: Store.Service,
+  feed: Registrations.Feed,
+  optional: boolean
+): void => {
+  const key = Feeds.kindKey(store.name, feed.kind.groupKind)
+  const known = registration.caches.get(key) ?? []
+  if (!known.includes(feed)) registration.caches.set(key, [...known, feed])
   if (!optional && !Informer.isSynced(feed.informer)) registration.unsynced.add(feed)
 }
 
@@ -187,7 +195,7 @@ const setPaused = (registration: Registration): void =>
 const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
   Effect.tap(
     hold(engine, registration.store, registration.kind, registration.behaviour.options, "reconciler"),
-    (feed) => Effect.sync(() => awaitInput(registration, feed, false))
+    (feed) => Effect.sync(() => enterInput(registration, registration.store, feed, false))
   )
 
 /** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
@@ -257,7 +265,7 @@ const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
       input,
       `owns ${input.kind.groupKind}`
     )
-    awaitInput(registration, feed, input.optional)
+    enterInput(registration, input.store ?? registration.store, feed, input.optional)
     yield* Informer.subscribe(feed.informer, {
       onChange: Inputs.onOwnedChange(registration, input),
       onSynced: () => inputSynced(registration, feed)
@@ -274,7 +282,7 @@ const startWatched = (engine: Engine, registration: Registration, input: Watched
       input,
       `watches ${input.kind.groupKind}`
     )
-    awaitInput(registration, feed, input.optional)
+    enterInput(registration, input.store ?? registration.store, feed, input.optional)
     const name = `mapping of ${input.kind.groupKind}`
     const mapper = Mapper.make(input.map, {
       onFailure: (cause) => {
@@ -397,12 +405,14 @@ const become = Effect.fnUntraced(function*(
   owner: Registrations.Owner
 ) {
   const { behaviour: lastBehaviour, inputs: lastInputs, owner: lastOwner, unsynced: lastUnsynced } = registration
+  const { caches: lastCaches } = registration
   const keys = knownKeys(registration)
   const inputs = Scope.makeUnsafe()
   registration.behaviour = behaviour
   registration.inputs = inputs
   registration.owner = owner
   registration.unsynced = new Set()
+  registration.caches = new Map()
   registration.isStarting = true // no pass sees a new reconciler with old caches
   setPaused(registration)
   engine.registrations.set(registration.name, registration)
@@ -425,6 +435,7 @@ const become = Effect.fnUntraced(function*(
   registration.inputs = lastInputs
   registration.owner = lastOwner
   registration.unsynced = lastUnsynced
+  registration.caches = lastCaches
   if (lastInputs === undefined || lastOwner.isClosed) yield* close(engine, registration, 0)
   else {
     yield* Effect.ignore(reconfigure(registration)) // it was right before

@@ -25,6 +25,8 @@ export interface Host {
   readonly now: () => number
 }
 
+const none: ReadonlyArray<never> = []
+
 export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   readonly request: EngineRequest
   readonly number: number
@@ -41,6 +43,9 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   readonly #readsStore: boolean
   readonly #tracks: boolean
   #hasAsked = false
+  /** By kind that was asked for: the source that answers its reads; nothing: the store does. */
+  #answering: Map<string, Dynamic.Source | undefined> | undefined = undefined
+  #lastAsked: Dynamic.Source | undefined = undefined
   #hasEnded = false
   /** Kinds that this pass wrote: their reads go to the store. */
   #wroteKinds: Set<string> | undefined = undefined
@@ -83,11 +88,15 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   }
 
   asksForOne(store: string, kind: AnyKind, key: Key): void {
-    if (this.#tracks) Dynamic.tracksOne(this.#host.dynamic, this.request, store, kind, key)
+    if (!this.#tracks) return
+    const source = Dynamic.tracksOne(this.#host.dynamic, this.request, store, kind, key)
+    if (source !== undefined) this.#answersBy(source)
   }
 
   asksForMany(store: string, kind: AnyKind, options: ReaderListOptions): void {
-    if (this.#tracks) Dynamic.tracksMany(this.#host.dynamic, this.request, store, kind, options)
+    if (!this.#tracks) return
+    const source = Dynamic.tracksMany(this.#host.dynamic, this.request, store, kind, options)
+    if (source !== undefined) this.#answersBy(source)
   }
 
   gotOne(store: string, kind: AnyKind, key: Key, object: Raw | undefined): void {
@@ -104,12 +113,31 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     const target = WatchTarget.of(request)
     if (Result.isFailure(target)) return new InvalidRequest(target.failure)
     this.#hasAsked = true
-    const cooling = Dynamic.askFor(this.#host.dynamic, this.request, request, target.success)
+    const source = Dynamic.sourceFor(this.#host.dynamic, this.request, request)
+    Dynamic.ask(this.#host.dynamic, this.request, source, target.success)
+    this.#answersBy(source)
+    const cooling = Dynamic.cooldown(this.#host.dynamic, source)
     return cooling && new NotSynced(cooling)
   }
 
-  #mayAskCaches(store: string, kind: string): boolean {
-    return !this.#readsStore && (this.#wroteKinds === undefined || !this.#wroteKinds.has(`${store} ${kind}`))
+  /** The cache that wakes the key is the one that answers, for another may lag behind it; no such cache: the store. */
+  #answersBy(source: Dynamic.Source): void {
+    if (source === this.#lastAsked) return
+    this.#lastAsked = source
+    this.#answering ??= new Map()
+    const key = Feeds.kindKey(source.store.name, source.kind.groupKind)
+    const isOther = this.#answering.has(key) && this.#answering.get(key) !== source
+    this.#answering.set(key, isOther || source.metadataOnly ? undefined : source)
+  }
+
+  #mayAskCaches(kindKey: string): boolean {
+    return !this.#readsStore && (this.#wroteKinds === undefined || !this.#wroteKinds.has(kindKey))
+  }
+
+  /** Which caches may answer reads of a kind: those that wake the key, if there are any. */
+  #caches(kindKey: string): ReadonlyArray<Feed> {
+    if (this.#answering?.has(kindKey) === true) return this.#answering.get(kindKey)?.open?.feeds ?? none
+    return this.request.registration.caches.get(kindKey) ?? Feeds.of(this.#host.feeds, kindKey)
   }
 
   /** The requested object, which hangs on the request: most passes read it, and nothing else. */
@@ -123,8 +151,9 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const found = this.#mayAskCaches(store, kind)
-      ? this.#requested(store, kind, key) ?? Feeds.get(this.#host.feeds, store, kind, key)
+    const kindKey = Feeds.kindKey(store, kind)
+    const found = this.#mayAskCaches(kindKey)
+      ? this.#requested(store, kind, key) ?? Feeds.get(this.#caches(kindKey), key)
       : undefined
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
@@ -133,7 +162,8 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   list(store: string, kind: string, options: ReaderListOptions): ReadonlyArray<Raw> | undefined {
     const { counters } = this.request.registration
-    const found = this.#mayAskCaches(store, kind) ? Feeds.list(this.#host.feeds, store, kind, options) : undefined
+    const kindKey = Feeds.kindKey(store, kind)
+    const found = this.#mayAskCaches(kindKey) ? Feeds.list(this.#caches(kindKey), options) : undefined
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found
@@ -141,7 +171,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   #noteKind(store: string, kind: string): void {
     this.#wroteKinds ??= new Set()
-    this.#wroteKinds.add(`${store} ${kind}`)
+    this.#wroteKinds.add(Feeds.kindKey(store, kind))
   }
 
   #noteWrite(store: string, kind: string): void {
@@ -160,7 +190,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     this.#noteWrite(store, kind)
     const { object } = written
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
-    for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
+    for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
       const memory = (this.request.memory ??= KeyMemory.make())
       const write: KeyMemory.Pending<Feed> = {
@@ -179,14 +209,14 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   unknown(store: string, kind: string, _key: Key): void {
     this.#noteKind(store, kind)
     this.#noteWrite(store, kind)
-    if (Feeds.of(this.#host.feeds, store, kind).some((feed) => feed.informer.full)) {
+    if (Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind)).some((feed) => feed.informer.full)) {
       KeyMemory.outcomeUnknown(this.request.memory ??= KeyMemory.make())
     }
   }
 
   conflicted(store: string, kind: string, key: Key, revision: string | undefined): void {
     if (revision === undefined) return
-    for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
+    for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
       if (!feed.informer.full) continue
       const seen = Feeds.seen(feed, key)
       this.staleAt = { stale: { cache: feed, object: Feeds.objectText(key), revision }, seen }

@@ -28,12 +28,11 @@ export interface Feeds<in out W> {
 
 export const make = <W>(): Feeds<W> => ({ byKind: new Map() })
 
-const kindKey = (store: string, kind: string): string => `${store} ${kind}`
+export const kindKey = (store: string, kind: string): string => `${store} ${kind}`
 
 const none: ReadonlyArray<never> = []
 
-export const of = <W>(feeds: Feeds<W>, store: string, kind: string): ReadonlyArray<Feed<W>> =>
-  feeds.byKind.get(kindKey(store, kind)) ?? none
+export const of = <W>(feeds: Feeds<W>, kindKey: string): ReadonlyArray<Feed<W>> => feeds.byKind.get(kindKey) ?? none
 
 /** Enters an informer, once however often it is held; gives the feed and what gives it back: true for the last holder. */
 export const hold = <W>(
@@ -78,9 +77,9 @@ const isInReach = <W>({ informer }: Feed<W>, namespace: string | undefined): boo
   informer.full && (informer.namespace === undefined || informer.namespace === namespace) &&
   Informer.isSynced(informer)
 
-/** What the caches say of an object: its state, `"absent"`, or nothing where none covers it. */
-export const get = <W>(feeds: Feeds<W>, store: string, kind: string, key: Key): Raw | "absent" | undefined => {
-  for (const feed of of(feeds, store, kind)) {
+/** What caches of its kind say of an object: its state, `"absent"`, or nothing where none covers it. */
+export const get = <W>(caches: ReadonlyArray<Feed<W>>, key: Key): Raw | "absent" | undefined => {
+  for (const feed of caches) {
     if (!isInReach(feed, key.namespace)) continue
     const raw = Informer.get(feed.informer, key)
     if (raw !== undefined) return raw
@@ -90,12 +89,10 @@ export const get = <W>(feeds: Feeds<W>, store: string, kind: string, key: Key): 
 }
 
 export const list = <W>(
-  feeds: Feeds<W>,
-  store: string,
-  kind: string,
+  caches: ReadonlyArray<Feed<W>>,
   options: ReaderListOptions
 ): ReadonlyArray<Raw> | undefined => {
-  for (const feed of of(feeds, store, kind)) {
+  for (const feed of caches) {
     if (!isInReach(feed, options.namespace)) continue
     if (feed.informer.selector !== undefined && feed.informer.selector !== options.selector) continue
     return select(feed.informer, options)

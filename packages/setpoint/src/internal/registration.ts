@@ -147,6 +147,8 @@ export interface Registration {
   own: OwnFeed | undefined
   /** Its inputs are being started: no pass begins. */
   isStarting: boolean
+  /** The caches of its inputs, by store and kind: they wake its keys, so they answer their reads. */
+  caches: Map<string, ReadonlyArray<Feed>>
   /** Inputs that must be synced before the first pass (E4), and are not yet. */
   unsynced: Set<Feed>
   /** What is in the way, a sentence an input or source. */
@@ -184,6 +186,7 @@ export const make = (
   pausedKeys: new Set(),
   running: new Set(),
   own: undefined,
+  caches: new Map(),
   isStarting: true,
   unsynced: new Set(),
   troubles: new Map(),
