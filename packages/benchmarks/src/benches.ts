@@ -233,7 +233,7 @@ export const benches: ReadonlyArray<Bench> = [
     name: "pass-watches",
     id: "B6",
     what: "what a pass of the engine pays for 20 watch requests that the last one of its instance made too",
-    cases: OurDynamic.watchVariants.map((variant) => ({ n: 1000, workers: 1, variant })),
+    cases: OurDynamic.watchVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
     figures: ["more_us", "pass_us"],
     subjects: { setpoint: OurDynamic.watches },
     goals: [{ figure: "more_us", factor: 5, of: "absolute" }]
@@ -242,7 +242,7 @@ export const benches: ReadonlyArray<Bench> = [
     name: "tracked-read",
     id: "B6",
     what: "what each of 20 reads of a pass, answered by the cache, costs more where it is tracked",
-    cases: OurDynamic.readVariants.map((variant) => ({ n: 1000, workers: 1, variant })),
+    cases: OurDynamic.readVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
     figures: ["more_ns_per_op"],
     subjects: { setpoint: OurDynamic.tracked },
     goals: [{ figure: "more_ns_per_op", factor: 1000, of: "absolute" }]

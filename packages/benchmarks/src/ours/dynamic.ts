@@ -63,7 +63,7 @@ const run = (effect: Effect.Effect<Figures, unknown, Scope.Scope>): Promise<Figu
 // ---------------------------------------------------------------------------------------------------------------------
 
 const perPass = 20
-const rounds = 30
+const rounds = 15
 
 interface Pass {
   readonly track: boolean
@@ -158,17 +158,15 @@ export const tracked: Subject = ({ n, variant = "" }) => {
   ))
 }
 
-/** Of all rounds the best of each, and their difference; the median of the differences, round by round. */
-const more = (without: ReadonlyArray<number>, with_: ReadonlyArray<number>) => {
-  const differences = with_.map((micros, round) => micros - (without[round] as number)).toSorted((a, b) => a - b)
-  const [best, bestWithout] = [Math.min(...with_), Math.min(...without)]
-  return {
-    more_us: best - bestWithout,
-    median_more_us: differences[Math.floor(differences.length / 2)] as number,
-    pass_us: best,
-    pass_without_us: bestWithout
-  }
-}
+/** The median of the differences, round by round; and the median pass. */
+const more = (without: ReadonlyArray<number>, with_: ReadonlyArray<number>) => ({
+  more_us: median(with_.map((micros, round) => micros - (without[round] as number))),
+  pass_us: median(with_),
+  pass_without_us: median(without)
+})
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 // ---------------------------------------------------------------------------------------------------------------------
 // many instances
