@@ -314,16 +314,28 @@ const listed = (informer: Informer.Informer, options: ReaderListOptions): Readon
 
 const lateSync: Cause = { _tag: "Relist" }
 
-/** The cache has synced: whoever read something else before is woken. */
+/** Instances that are compared before the event loop has its turn. */
+const comparedAtOnce = 1000
+
+/**
+ * The cache has synced: whoever read something else before is woken. What changes meanwhile is routed, so that it does not
+ * matter when an instance's turn comes. Where the source is closed meanwhile, nobody waits for the rest.
+ */
 const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer): void => {
-  for (const [request, snapshots] of source.reads) {
-    for (const snapshot of snapshots.values()) {
-      if (!differs(informer, snapshot)) continue
-      self.add(request, lateSync, 2)
-      break
+  if (source.reads.size === 0) return
+  self.spawn(Effect.gen(function*() {
+    let compared = 0
+    for (const [request, snapshots] of source.reads) {
+      if (source.open?.informer !== informer) return
+      source.reads.delete(request)
+      for (const snapshot of snapshots.values()) {
+        if (!differs(informer, snapshot)) continue
+        self.add(request, lateSync, 2)
+        break
+      }
+      if (++compared % comparedAtOnce === 0) yield* Effect.yieldNow
     }
-  }
-  source.reads.clear()
+  }))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
