@@ -639,10 +639,10 @@ describe("suspend and resume", () => {
       const faults = yield* Faults
       const log = script(
         watchPalette("red"),
-        Effect.asVoid(
+        Effect.orDie(Effect.asVoid(
           Store.patchUnconditionally(Website, { name: "a" }, { merge: { metadata: { finalizers: null } } })
-        ),
-        Effect.asVoid(Store.get(Website, { name: "a" }))
+        )),
+        Effect.asVoid(Effect.option(Store.get(Website, { name: "a" })))
       )
       yield* register(log)
       const finalizers = ["example.dev/test"]
