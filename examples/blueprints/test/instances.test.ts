@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
 import { EventRecorder, type Kind, MemoryStore, type Resource, Store } from "setpoint"
 import * as Harness from "./utils/harness.ts"
+import * as Inputs from "./utils/inputs.ts"
 
 type Json = Resource.Json
 
@@ -323,7 +324,7 @@ describe("failures and events", () => {
       yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
       assert.match(String(at(conditionOf(yield* get("Chain", "one"), "Ready"), "message")), /unavailable/)
       isDown = false
-      yield* Harness.settle
+      yield* TestClock.adjust("1 minute") // the delays have doubled for as long as it was down
       assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
       const own = new Set(ends.filter((end) => end.startsWith("Chain")))
       assert.deepStrictEqual([...own].toSorted(), ["Chain.example.dev: Done", "Chain.example.dev: Requeue"])
@@ -580,6 +581,35 @@ describe("definitions that come, change and go", () => {
       assert.deepStrictEqual(yield* configMaps, ["m-a", "m-b", "m-c"])
     }).pipe(Effect.provide(Harness.layer)))
 
+  it.effect("of two definitions that come at once one makes the kind, whichever passes come first", () =>
+    Effect.gen(function*() {
+      const [one] = Inputs.readText("one.yaml", chain)
+      const [two] = Inputs.readText("two.yaml", chain.replace("name: chain", "name: second"))
+      yield* Effect.forEach([one, two], Harness.write)
+      yield* Harness.settle
+      const states = yield* Effect.forEach(
+        ["chain", "second"],
+        (name) => Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", name)
+      )
+      assert.sameMembers(states.map((state) => at(state, "status.state")), ["Active", "Inactive"])
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("a kind that somebody else has declared is not taken over", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: chains.example.dev }
+spec: { group: example.dev, scope: Namespaced, names: { kind: Chain, plural: chains }, versions: [{ name: v1, served: true, storage: true }] }
+`)
+      yield* Harness.applyText(chain)
+      const refused = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.match(String(at(conditionOf(refused, "Ready"), "message")), /that no definition made/)
+      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.isDefined(yield* Harness.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "chains.example.dev"))
+      assert.isUndefined(yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain"))
+    }).pipe(Effect.provide(Harness.layer)))
+
   it.effect("a definition cannot turn to another kind while there are instances, and may when they are gone", () =>
     Effect.gen(function*() {
       yield* Harness.applyText(chain)
@@ -647,7 +677,11 @@ describe("definitions that come, change and go", () => {
         String(at(conditionOf(second, "Ready"), "message")),
         /Chain\.example\.dev is made by the definition chain/
       )
-      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "second")
+      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      yield* Harness.remove(example, "Chain", "x")
+      const heir = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "second")
+      assert.strictEqual(at(heir, "status.state"), "Active")
+      yield* Harness.applyText(instance("Chain", "x", "{ name: net }"))
       yield* Harness.remove(example, "Pool", "x")
       assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
       yield* Harness.remove("v1", "ConfigMap", "net-b")
@@ -729,7 +763,7 @@ spec:
       assert.strictEqual(at(refused, "status.state"), "ERROR")
       assert.match(String(at(conditionOf(refused, "ResourcesReady"), "message")), /widget: .*spec\.size/)
       yield* Harness.applyText(crd(1))
-      yield* Harness.settle
+      yield* TestClock.adjust("1 minute")
       assert.isDefined(yield* Harness.get("example.com/v1", "Widget", "w"))
       assert.strictEqual(at(yield* get("Holder", "h"), "status.state"), "ACTIVE")
     }).pipe(Effect.provide(Harness.layer)))

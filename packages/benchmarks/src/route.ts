@@ -16,22 +16,20 @@ export const namespaceAt = (i: number, layout: string): string =>
 
 export const label = "app.kubernetes.io/instance"
 
-type Labels = { readonly [key: string]: string }
+const uid = "5d8ab2d1-63a5-4d0b-8c4c-6b0a2d6a3f10"
+const creationTimestamp = "2026-01-01T00:00:00Z"
 
-/** An object as a driver would hand it out, with strings that nobody has seen. */
-export const event = (namespace: string, name: string, labels?: Labels | undefined): Raw => ({
+/** What a driver hands out, as far as routing reads it; its name is a string that nobody has seen. */
+export const event = (namespace: string, name: string, labels: { readonly [key: string]: string }): Raw => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: {
-    namespace,
-    name,
-    uid: name,
-    resourceVersion: "1",
-    generation: 1,
-    creationTimestamp: "2026-01-01T00:00:00Z",
-    ...(labels === undefined ? {} : { labels })
-  }
+  metadata: { namespace, name, labels, uid, resourceVersion: "1", generation: 1, creationTimestamp }
 })
+
+const noLabels = {}
+
+/** An event that nothing is known of but its name, as kro's bench by name has it. */
+export const nameEvent = (i: number): Raw => event("ns", nameAt(i), noLabels)
 
 export const podEvent = (i: number, layout: string): Raw =>
   event(namespaceAt(i, layout), nameAt(i), {

@@ -13,7 +13,16 @@ import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { Controller, InstanceWatcher, Kind, MemoryStore, Reconciler, Resource, Store, type StoreError } from "setpoint"
+import {
+  Controller,
+  InstanceWatcher,
+  Kind,
+  MemoryStore,
+  Reconciler,
+  type Resource,
+  Store,
+  type StoreError
+} from "setpoint"
 import { Expired, Forbidden, Unavailable } from "setpoint/StoreError"
 import { settle } from "./support/engine.ts"
 import { FaultyStore } from "./support/faultyStore.ts"
@@ -275,7 +284,7 @@ const compare = (store: Store.Service) =>
     }
   }).pipe(Effect.provideService(Store.Store, store))
 
-const runs = process.env.SETPOINT_NIGHTLY === "1" ? 3_000 : 150
+const runs = process.env.SETPOINT_NIGHTLY === "1" ? 2_000 : 100
 
 describe("the world after any changes is as one pass of every object would make it now", () => {
   for (const mode of ["tracked", "asked first"] as const) {

@@ -1,6 +1,6 @@
 /** The least that plain JavaScript needs for B6: one `Map` by name and one by the value of the one label, no selectors. */
 import type { Subject } from "../bench.ts"
-import { event, halfSecond, label, nameAt, namespaceAt, podEvent, type World } from "../route.ts"
+import { halfSecond, label, nameAt, nameEvent, namespaceAt, podEvent, type World } from "../route.ts"
 import { list } from "../work.ts"
 
 interface Watch {
@@ -21,7 +21,7 @@ const make = (n: number, layout: string): World => {
   return {
     n,
     name: (i) => {
-      const { metadata: { name, namespace } } = event("ns", nameAt(i))
+      const { metadata: { name, namespace } } = nameEvent(i)
       return count(byName.get(name), namespace)
     },
     selector: (i) => {

@@ -5,7 +5,7 @@ import * as WatchCoordinator from "setpoint/WatchCoordinator"
 import type { Subject } from "../bench.ts"
 import { collect, type Figures, memory, nowMillis, settle } from "../measure.ts"
 import { watchPauses } from "../pauses.ts"
-import { event, halfSecond, label, nameAt, namespaceAt, podEvent, type World } from "../route.ts"
+import { event, halfSecond, label, nameAt, nameEvent, namespaceAt, podEvent, type World } from "../route.ts"
 import { list, random } from "../work.ts"
 
 /** As the engine interns its requests: told apart by identity. */
@@ -65,7 +65,7 @@ const make = (n: number, layout: string): Ours => {
       const instance: Instance = { name: "general" }
       for (const requirements of general) select(0, instance, requirements)
     },
-    name: (i) => WatchCoordinator.route(configMaps, { object: event("ns", nameAt(i)), old: undefined }, nobody),
+    name: (i) => WatchCoordinator.route(configMaps, { object: nameEvent(i), old: undefined }, nobody),
     selector: (i) => {
       const change = { object: podEvent(i, layout), old: podEvent(i, layout) }
       return WatchCoordinator.route(boardOf(i), change, nobody)

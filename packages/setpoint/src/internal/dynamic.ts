@@ -80,6 +80,21 @@ export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): 
   stores: new Map()
 })
 
+const findSource = (
+  self: Dynamic,
+  store: Store.Service,
+  kind: AnyKind,
+  metadataOnly: boolean,
+  transform: Transform | undefined
+): Source | undefined => {
+  const variants = self.sources.get(store)?.get(kind.groupKind)
+  if (variants === undefined) return undefined
+  for (const source of variants) {
+    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
+  }
+  return undefined
+}
+
 const sourceOf = (
   self: Dynamic,
   store: Store.Service,
@@ -87,13 +102,12 @@ const sourceOf = (
   metadataOnly: boolean,
   transform: Transform | undefined
 ): Source => {
+  const known = findSource(self, store, kind, metadataOnly, transform)
+  if (known !== undefined) return known
   let kinds = self.sources.get(store)
   if (kinds === undefined) self.sources.set(store, kinds = new Map())
   let variants = kinds.get(kind.groupKind)
   if (variants === undefined) kinds.set(kind.groupKind, variants = [])
-  for (const source of variants) {
-    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
-  }
   const source = new Source(self.coordinator, store, kind, metadataOnly, transform)
   variants.push(source)
   return source
@@ -111,19 +125,41 @@ const ask = (self: Dynamic, request: EngineRequest, source: Source, target: Watc
   if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
 }
 
-/** Asks for what an `InstanceWatcher` request names. */
+/**
+ * Asks again for what this instance has asked for before, and gives its source; `undefined`, and nothing is done, where it
+ * has not. What is known was checked when it was new: so most requests of most passes are neither checked nor parsed.
+ */
+export const askAgain = (
+  self: Dynamic,
+  request: EngineRequest,
+  wanted: InstanceWatcher.Request,
+  sought: WatchCoordinator.Sought
+): Source | undefined => {
+  const store = wanted.store ?? request.registration.store
+  const source = findSource(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  return source !== undefined && WatchCoordinator.watchAgain(source.board, request, sought) ? source : undefined
+}
+
+/** Asks for what an `InstanceWatcher` request names, which was checked. */
 export const askFor = (
   self: Dynamic,
   request: EngineRequest,
   wanted: InstanceWatcher.Request,
   target: WatchCoordinator.Target
-): { readonly why: string; readonly retryInMillis: number } | undefined => {
+): Source => {
   const store = wanted.store ?? request.registration.store
   if (!self.stores.has(store.name)) self.stores.set(store.name, store)
   const source = sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
   ask(self, request, source, target)
-  return source.open && Informer.cooldown(source.open.informer, self.now())
+  return source
 }
+
+/** Why the cache of a source is not synced, and when it is tried again; `undefined` where no attempt has failed. */
+export const cooldown = (
+  self: Dynamic,
+  source: Source
+): { readonly why: string; readonly retryInMillis: number } | undefined =>
+  source.open === undefined || source.isSynced ? undefined : Informer.cooldown(source.open.informer, self.now())
 
 /** The source of a tracked read, where its store is known: whole objects, so that it answers the next read. */
 const trackedSource = (self: Dynamic, store: string, kind: AnyKind): Source | undefined => {
@@ -150,22 +186,24 @@ export const tracksMany = (
   options: ReaderListOptions
 ): void => {
   const source = trackedSource(self, store, kind)
-  const target = targetOf(options)
-  if (source !== undefined && target !== undefined) ask(self, request, source, target)
+  if (source === undefined) return
+  const sought = soughtBy(options)
+  if (WatchCoordinator.watchAgain(source.board, request, sought)) return
+  const target = targetOf(sought)
+  if (target !== undefined) ask(self, request, source, target)
 }
 
-const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefined => {
-  if (options.ownerUid !== undefined) return { _tag: "Owner", uid: options.ownerUid }
-  if (options.name !== undefined && options.namespace !== undefined) {
-    return { _tag: "Name", namespace: options.namespace, name: options.name }
-  }
-  if (options.selector === undefined) {
-    return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
-  }
-  const selector = Selector.parse(options.selector)
-  return Result.isSuccess(selector)
-    ? { _tag: "Selector", namespace: options.namespace, selector: selector.success }
-    : undefined
+const soughtBy = ({ name, namespace, ownerUid, selector }: ReaderListOptions): WatchCoordinator.Sought => {
+  if (ownerUid !== undefined) return { _tag: "Owner", uid: ownerUid }
+  if (name !== undefined && namespace !== undefined) return { _tag: "Name", namespace, name }
+  return { _tag: "Selector", namespace, selector: selector === undefined ? Selector.everything : { text: selector } }
+}
+
+const targetOf = (sought: WatchCoordinator.Sought): WatchCoordinator.Target | undefined => {
+  if (sought._tag !== "Selector") return sought
+  const { namespace, selector: { text } } = sought
+  const selector = Selector.parse(text)
+  return Result.isSuccess(selector) ? { _tag: "Selector", namespace, selector: selector.success } : undefined
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -183,18 +221,26 @@ const snapshotKey = (snapshot: Snapshot): string => {
   }
 }
 
-const targetText = (target: WatchCoordinator.Target): string =>
+const targetText = (target: WatchCoordinator.Sought): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
+
+/** So many reads of one instance are compared with a cache that has not synced; of more, that they were. */
+const mostReads = 100
+const tooMany: Snapshot = { _tag: "Unknown", what: "more" }
 
 /** What was read of a target replaces that nothing was. */
 const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
   let reads = source.reads.get(request)
   if (reads === undefined) source.reads.set(request, reads = new Map())
+  if (reads.size >= mostReads) {
+    reads.clear()
+    reads.set(snapshotKey(tooMany), tooMany)
+  }
   reads.set(snapshotKey(snapshot), snapshot)
   const { _tag } = snapshot
   const target = _tag === "One"
     ? { _tag: "Name" as const, ...snapshot.key }
-    : _tag === "Many" && targetOf(snapshot.options)
+    : _tag === "Many" && soughtBy(snapshot.options)
   if (target) reads.delete(targetText(target))
 }
 
@@ -306,10 +352,8 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
     : change.via === "relist"
     ? relisted
     : newTimeline
-  const isGone = change.type === "Deleted"
-  const seen = isGone
-    ? { object: undefined, old: change.object }
-    : { object: change.object, old: change.type === "Added" ? undefined : change.old }
+  // Of a deletion both count: the last state, and the one that the cache held before it.
+  const seen = { object: change.object, old: change.type === "Added" ? undefined : change.old }
   WatchCoordinator.route(source.board, seen, (request) => {
     if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
   })

@@ -83,13 +83,23 @@ export const watch = <I, S>(board: Source<I, S>, instance: I, target: Board.Targ
   return "new"
 }
 
+/** Asks again for what the instance has asked for before; `false`, and nothing is done, where it has not. */
+export const watchAgain = <I, S>(board: Source<I, S>, instance: I, sought: Board.Sought): boolean => {
+  const set = find(board.coordinator, instance)
+  if (set === undefined) return false
+  const known = isExpected(set, board, sought) ?? Board.requestOf(Board.postingOf(board, sought), instance)
+  if (known === undefined) return false
+  askAgain(set, known)
+  return true
+}
+
 /** How many requests in a row a pass may leave out, and those that follow are still expected. */
 const skippedAtMost = 3
 
 const isExpected = <I, S>(
   set: WatchSet<I, S>,
   board: Source<I, S>,
-  target: Board.Target
+  target: Board.Sought
 ): Request<I, S> | undefined => {
   for (let at = set.next; at <= set.next + skippedAtMost && at < set.committed; at++) {
     const request = set.requests[at]
