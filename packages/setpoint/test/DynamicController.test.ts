@@ -336,6 +336,41 @@ describe("register and deregister", () => {
       assert.strictEqual(log.passes.length, 1)
     }).pipe(Effect.provide(dynamic())))
 
+  it.effect("[K68] the Layer keeps the options that it was given", () =>
+    Effect.gen(function*() {
+      yield* register(script())
+      const text = yield* PrometheusMetrics.format()
+      assert.include(text, "controller_runtime_max_concurrent_reconciles{controller=\"websites\"} 3")
+    }).pipe(Effect.provide(dynamic({ controller: { workers: 3 } })), isolated))
+
+  it.effect("[K85] deregistering waits for a pass that runs, as long as its drain says: for ever, where it has no limit", () =>
+    Effect.gen(function*() {
+      const gate = yield* Deferred.make<void>()
+      const log = script(Deferred.await(gate))
+      yield* register(log, {}, { drain: "Infinity" })
+      yield* create("a")
+      const ending = yield* Effect.forkChild(DynamicController.deregister("websites"), { startImmediately: true })
+      yield* TestClock.adjust("1 day")
+      assert.isUndefined(ending.pollUnsafe())
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(ending)
+      assert.deepStrictEqual(yield* names, [])
+    }).pipe(Effect.provide(dynamic())))
+
+  it.effect("[K84] [E8] past its drain what runs is interrupted: deregistering ends well all the same", () =>
+    Effect.gen(function*() {
+      const ends: Array<string> = []
+      const log = script(Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ends.push("interrupted"))))
+      yield* register(log, {}, { drain: "10 seconds" })
+      yield* create("a")
+      const ending = yield* Effect.forkChild(DynamicController.deregister("websites"), { startImmediately: true })
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(ends, [])
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(ending)
+      assert.deepStrictEqual(ends, ["interrupted"])
+    }).pipe(Effect.provide(dynamic())))
+
   it.effect("[K07] [K24] the end of the Layer ends all that was registered", () =>
     Effect.gen(function*() {
       const faults = yield* Faults

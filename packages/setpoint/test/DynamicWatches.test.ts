@@ -9,7 +9,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { Controller, Health, InstanceWatcher, MemoryStore, Outcome, Reconciler, Store } from "setpoint"
-import { Conflict, Forbidden, NotFound } from "setpoint/StoreError"
+import { Conflict, Forbidden, NotFound, type StoreError } from "setpoint/StoreError"
 import {
   change,
   create,
@@ -637,7 +637,7 @@ describe("suspend and resume", () => {
   it.effect("deletion runs while an object is suspended, and then what it watched is released", () =>
     Effect.gen(function*() {
       const faults = yield* Faults
-      const log = script(
+      const log = script<InstanceWatcher.WatchError | StoreError, Store.Store>(
         watchPalette("red"),
         Effect.orDie(Effect.asVoid(
           Store.patchUnconditionally(Website, { name: "a" }, { merge: { metadata: { finalizers: null } } })

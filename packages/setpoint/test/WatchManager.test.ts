@@ -257,6 +257,19 @@ describe("what handlers of a shared informer hear", () => {
       assert.deepStrictEqual(heard.slice(1), ["Added default/b {}"])
     }))
 
+  it.effect("[K09] what is no object makes no event and takes nothing down: the informer begins anew", () =>
+    Effect.gen(function*() {
+      const { heard, informer, store } = yield* listening()
+      const event = { _tag: "Added", initial: false, cursor: "2@1", writeId: "w2" } as const
+      store.send({ ...event, object: JSON.parse("{}") })
+      store.send({ ...event, object: JSON.parse("null") })
+      yield* TestClock.adjust("1 minute")
+      store.put("b")
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(heard.slice(1), ["Added default/b {}"])
+      assert.isTrue(Informer.isSynced(informer))
+    }))
+
   it.effect("[K12] a handler that throws is counted, and nobody else suffers", () =>
     Effect.gen(function*() {
       const { heard, informer, store } = yield* listening()

@@ -21,12 +21,14 @@ import {
   Reconciler,
   Store,
   type StoreDriver,
+  StoreError,
   WatchManager
 } from "setpoint"
 import { Palette, Server, Website } from "./support/engine.ts"
+import { App, compare, Config, Output, reconcilers, Total } from "./support/tracked.ts"
 import * as World from "./support/world.ts"
 
-const seeds = process.env.SETPOINT_NIGHTLY === "1" ? 3_000 : 150
+const seeds = process.env.SETPOINT_NIGHTLY === "1" ? 1_500 : 100
 
 describe("races", () => {
   it("[D3] [K18] [K71] release against acquire: who asked last is live, whoever let go meanwhile", () => {
@@ -132,6 +134,41 @@ describe("races", () => {
     )
   })
 
+  for (const mode of ["tracked", "asked first"] as const) {
+    it(`[D1] [D6] reads that are ${mode}, while stores answer in any order and fail: the world ends as a full re-run`, () => {
+      everySeed((race) =>
+        Effect.gen(function*() {
+          const { controller, store } = race
+          for (const reconciler of reconcilers(mode)) yield* controller.register(reconciler)
+          yield* store.create(Total, { metadata: { name: "x" }, spec: {} })
+          const pick = <A>(items: readonly [A, ...Array<A>]): A => items[race.below(items.length)] ?? items[0]
+          race.fail(12)
+          for (let i = 0; i < 25; i++) {
+            const [app, config] = [pick(["a", "b"]), pick(["k", "l"])]
+            if (race.below(5) === 0) yield* Effect.ignore(store.deleteUnconditionally(Config, { name: config }))
+            if (race.below(5) === 0) yield* Effect.ignore(store.deleteUnconditionally(Output, { name: app }))
+            if (race.below(9) === 0) yield* Effect.ignore(store.deleteUnconditionally(App, { name: app }))
+            yield* store.ensure(Config, { name: config }, (known) => ({
+              metadata: { ...known?.metadata, labels: { tone: pick(["warm", "cold"]) } },
+              data: { value: race.below(4), next: pick(["k", "l"]) }
+            }))
+            if (race.below(3) === 0) {
+              yield* store.ensure(App, { name: app }, (known) => ({
+                metadata: { ...known?.metadata },
+                spec: { config, tone: pick(["warm", "cold"]) }
+              }))
+            }
+            yield* race.turns(race.below(60))
+            if (race.below(8) === 0) yield* Effect.sleep("1 second")
+          }
+          race.fail(0)
+          yield* Effect.sleep("20 minutes")
+          yield* compare(store)
+        })
+      )
+    })
+  }
+
   it("[D3] [K19] [K21] a time-out against a second owner: who was given an informer has a live one, and none is left", () => {
     everySeed((race) =>
       Effect.gen(function*() {
@@ -175,6 +212,8 @@ interface Race {
   /** How many watches are open. */
   readonly open: () => number
   readonly below: (n: number) => number
+  /** One in so many reads and batches of events fails; 0: none. */
+  readonly fail: (oneIn: number) => void
   /** Lets others go first, so many times; a time that passes would let all come to rest. */
   readonly turns: (n: number) => Effect.Effect<void>
 }
@@ -202,7 +241,15 @@ const everySeed = (race: (race: Race) => Effect.Effect<void, unknown, Services>)
             inner.watch(at, options)
           ))
       }
-      const driver = world.choices(counted)
+      let oneIn = 0
+      const sometimes = (at: StoreDriver.KindAddress) =>
+        Effect.suspend(() => oneIn > 0 && below(oneIn) === 0 ? Effect.fail(unavailable(at)) : Effect.void)
+      const driver = world.choices({
+        ...counted,
+        get: (at, key, options) => Effect.andThen(sometimes(at), counted.get(at, key, options)),
+        list: (at, options) => Effect.andThen(sometimes(at), counted.list(at, options)),
+        watch: (at, options) => Stream.tap(counted.watch(at, options), () => sometimes(at))
+      })
       const layers = Layer.provideMerge(
         DynamicController.layer,
         Controller.layer({ events: false, collector: false, drain: 0 })
@@ -216,6 +263,7 @@ const everySeed = (race: (race: Race) => Effect.Effect<void, unknown, Services>)
           driver,
           open: () => open,
           below,
+          fail: (n) => void (oneIn = n),
           turns: (n) => Effect.repeat(Effect.yieldNow, { times: n })
         }),
         Context.merge(yield* Effect.context<Scope.Scope>(), context)
@@ -232,6 +280,12 @@ const everySeed = (race: (race: Race) => Effect.Effect<void, unknown, Services>)
     check(seed, exit, world.trace)
   }
 }
+
+const unavailable = (at: StoreDriver.KindAddress) =>
+  StoreError.make(
+    { operation: "read", kind: `${at.kind}.${at.group}`, key: { namespace: "", name: "" } },
+    new StoreError.Unavailable({ why: "a test" })
+  )
 
 const check = (seed: number, exit: Exit.Exit<void, unknown> | undefined, trace: ReadonlyArray<string>): void => {
   if (exit !== undefined && Exit.isSuccess(exit)) return
