@@ -65,6 +65,8 @@ export type Hold = (source: Source) => Effect.Effect<Registrations.Feed, never, 
 export interface Dynamic {
   readonly coordinator: WatchCoordinator.WatchCoordinator<EngineRequest, Source>
   readonly sources: Map<Store.Service, Map<string, Array<Source>>>
+  /** What was found last: a pass mostly asks for one kind many times. */
+  lastSource: Source | undefined
   /** Stores by name, so that a tracked read finds its own. */
   readonly stores: Map<string, Store.Service>
   readonly spawn: (work: Effect.Effect<void>) => void
@@ -77,6 +79,7 @@ export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): 
   ...options,
   coordinator: WatchCoordinator.make({ groupOf: (request) => request.registration }),
   sources: new Map(),
+  lastSource: undefined,
   stores: new Map()
 })
 
@@ -87,12 +90,13 @@ const findSource = (
   metadataOnly: boolean,
   transform: Transform | undefined
 ): Source | undefined => {
-  const variants = self.sources.get(store)?.get(kind.groupKind)
-  if (variants === undefined) return undefined
-  for (const source of variants) {
-    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
-  }
-  return undefined
+  const isIt = (source: Source): boolean =>
+    source.store === store && source.kind.groupKind === kind.groupKind && source.metadataOnly === metadataOnly &&
+    source.transform?.name === transform?.name
+  if (self.lastSource !== undefined && isIt(self.lastSource)) return self.lastSource
+  const found = self.sources.get(store)?.get(kind.groupKind)?.find(isIt)
+  if (found !== undefined) self.lastSource = found
+  return found
 }
 
 const sourceOf = (
@@ -433,6 +437,7 @@ const close = (source: Source): Effect.Effect<void> =>
   })
 
 const forget = (self: Dynamic, source: Source): void => {
+  if (self.lastSource === source) self.lastSource = undefined
   const kinds = self.sources.get(source.store)
   const left = kinds?.get(source.kind.groupKind)?.filter((other) => other !== source) ?? []
   if (left.length > 0) kinds?.set(source.kind.groupKind, left)
