@@ -1,4 +1,11 @@
 /**
+ * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
+ *
+ * @since 0.1.0
+ */
+export * as Sim from "./Sim.ts"
+
+/**
  * The contract of stores: one suite of tests that every store must pass, whatever it is made of.
  *
  * @since 0.1.0
