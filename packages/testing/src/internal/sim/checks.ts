@@ -95,6 +95,11 @@ const noLostWakeUp = (world: World.World): void => {
 
 /** P1 where there is a predicate, else P2: the same end as the plain run's. */
 const converged = (world: World.World, plain: string | undefined): void => {
+  for (const [name, holds] of Object.entries(world.spec.atRest)) {
+    if (guarded(world, `atRest "${name}"`, () => holds(world.view)) === false) {
+      World.violate(world, "P1", `at rest it does not hold: ${name}`)
+    }
+  }
   if (world.spec.matches !== undefined) {
     const object = guarded(world, "matches", () => unmatched(world))
     if (object !== undefined) {
@@ -103,11 +108,6 @@ const converged = (world: World.World, plain: string | undefined): void => {
   } else if (plain !== undefined) {
     const end = endState(world)
     if (end !== plain) World.violate(world, "P2", `another end than without deviations: ${difference(plain, end)}`)
-  }
-  for (const [name, holds] of Object.entries(world.spec.atRest)) {
-    if (guarded(world, `atRest "${name}"`, () => holds(world.view)) === false) {
-      World.violate(world, "P1", `at rest it does not hold: ${name}`)
-    }
   }
 }
 

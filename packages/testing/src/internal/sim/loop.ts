@@ -168,7 +168,7 @@ export const arrive = (loop: Loop, process: Process, run: () => void): void => {
   if (process.isAlive) loop.arrivals.push({ process, run })
 }
 
-/** Runs at a later time; gives what cancels it. */
+/** Runs at a later time, in whole milliseconds as real timers do; gives what cancels it. */
 export const after = (
   loop: Loop,
   process: Process | undefined,
@@ -177,7 +177,7 @@ export const after = (
   pass?: Pass.Pass
 ): () => void => {
   if (millis === Infinity || process?.isAlive === false) return () => {}
-  const timer: Timer = { process, run, at: loop.now + Math.max(0, millis), order: loop.order++, pass }
+  const timer: Timer = { process, run, at: loop.now + Math.max(0, Math.ceil(millis)), order: loop.order++, pass }
   push(loop.timers, timer)
   return () => {
     const index = loop.timers.indexOf(timer)

@@ -38,6 +38,7 @@ const restMillis = 60_000
 /** Longer than the slow recheck after `Terminal`. */
 const settleMillis = 40 * 60_000
 const sliceMillis = 15_000
+const bookmarkMillis = 60_000
 /** A graceful stop drains for 25 s by default. */
 const stopMillis = 60_000
 
@@ -68,6 +69,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 
 /** Phase one, then phase two. */
 const live = (world: World.World): void => {
+  bookmark(world)
   boot(world, 1)
   while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
     const step = world.spec.steps[world.stepsTaken]
@@ -85,6 +87,14 @@ const live = (world: World.World): void => {
   until(world, world.loop.now + stepMillis)
   world.hasFaults = false
   settle(world)
+}
+
+/** The store tells its watches how far they are, once a minute, as it does in production. */
+const bookmark = (world: World.World): void => {
+  Loop.after(world.loop, undefined, bookmarkMillis, () => {
+    MemoryStore.Core.bookmark(world.core)
+    bookmark(world)
+  })
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
