@@ -107,7 +107,7 @@ export type External<S, F> = Externals.External<S, F>
  */
 export interface Options<A, S = never> {
   /** The production Layer, without its store. */
-  readonly controllers: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver | S>
+  readonly controllers: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver | NoInfer<S>>
   readonly workload: Workload<A>
   /**
    * Whether an object of the workload is as it should be, asked at rest. Default: the end of every run is compared with

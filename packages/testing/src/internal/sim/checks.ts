@@ -59,8 +59,8 @@ const observedGeneration = (world: World.World, { object, type }: Change): void 
 export const atRest = (world: World.World, plain: string | undefined): void => {
   endlessPasses(world)
   noLostWakeUp(world)
-  converged(world, plain)
   nothingLeaks(world)
+  converged(world, plain)
   for (const object of objects(world)) {
     const observed = observedGenerationOf(object)
     if (observed === undefined || observed === object.metadata.generation) continue

@@ -387,11 +387,11 @@ const objectOf = (event: StoreDriver.WatchEvent | undefined): string => {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** External services as one process sees them. */
-export const externals = <S>(
+export const externals = (
   world: World.World,
   process: Loop.Process,
-  external: External<S, unknown>
-): Context.Context<S> => external.provide(world.externals, gateOf(world, process))
+  external: External<unknown, unknown>
+): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
 const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>

@@ -1,14 +1,16 @@
 /** External services: a fake that outlives every process, and each of its methods a point where faults happen. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Types from "effect/Types"
 
 /** A service outside of the store, with the fake that stands for it. */
-export interface External<in S, out F> {
+export interface External<out S, out F> {
+  readonly "~service": Types.Covariant<S>
   readonly name: string
   /** The fake of this run, made when it is first asked for. */
   readonly instanceIn: (instances: Map<string, unknown>) => F
   /** The service as one process sees it. */
-  readonly provide: (instances: Map<string, unknown>, gate: Gate) => Context.Context<S>
+  readonly provide: (instances: Map<string, unknown>, gate: Gate) => Context.Context<never>
 }
 
 /** Puts a call at a point: what happens before it, and after. */
@@ -33,6 +35,7 @@ export const make = <I, S extends object, F extends S, E>(
   }
   const name = tag.key.split("/").at(-1) ?? tag.key
   return {
+    "~service": (_) => _,
     name,
     instanceIn,
     provide: (instances, gate) => Context.make(tag, gated(name, instanceIn(instances), gate, failure))

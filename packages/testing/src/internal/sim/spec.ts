@@ -55,7 +55,7 @@ export interface Spec {
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
   readonly atRest: Readonly<Record<string, (view: View) => boolean>>
-  readonly external: ReadonlyArray<External<never, unknown>>
+  readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly faults: ReadonlySet<Fault>
   readonly seed: number
   readonly maxSteps: number

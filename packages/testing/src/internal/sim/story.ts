@@ -32,5 +32,5 @@ export interface View {
   readonly get: <A extends Resource.Any>(kind: Kind.Kind<A>, key: string | Resource.KeyInput) => A | undefined
   readonly list: <A extends Resource.Any>(kind: Kind.Kind<A>) => ReadonlyArray<A>
   /** The fake of an external service, one for the whole run. */
-  readonly external: <F>(external: External<never, F>) => F
+  readonly external: <F>(external: External<unknown, F>) => F
 }

@@ -232,5 +232,5 @@ const viewOf = (world: () => World): View => ({
     if (Result.isFailure(page)) return []
     return page.success.items.flatMap((raw) => Result.getOrUndefined(kind.decode(raw)) ?? [])
   },
-  external: <F>(external: External<never, F>) => external.instanceIn(world().externals)
+  external: <F>(external: External<unknown, F>) => external.instanceIn(world().externals)
 })
