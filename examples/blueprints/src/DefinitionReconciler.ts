@@ -6,7 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { Condition, Controller, DynamicController, Finalizer, Kind, Outcome, Reconciler, Store } from "setpoint"
+import {
+  Condition,
+  Controller,
+  DynamicController,
+  type EventRecorder,
+  Finalizer,
+  Kind,
+  Outcome,
+  Reconciler,
+  Store
+} from "setpoint"
 import * as Crd from "./crd.ts"
 import * as Definition from "./definition.ts"
 import type { Flaw } from "./flaws.ts"
@@ -37,7 +47,7 @@ type State = Map<string, { readonly specText: string; readonly definition: Defin
 export const layer: Layer.Layer<
   never,
   Controller.RegistrationError,
-  Controller.Controller | DynamicController.DynamicController | Store.Store | Kinds
+  Controller.Controller | DynamicController.DynamicController | EventRecorder.EventRecorder | Store.Store | Kinds
 > = Layer.effectDiscard(Effect.gen(function*() {
   const controller = yield* Controller.Controller
   const state: State = new Map()
@@ -59,13 +69,15 @@ const activate = Effect.fnUntraced(function*(state: State, object: ResourceGraph
   const compiled = current?.specText === specText
     ? Result.succeed(current.definition)
     : Definition.compile(documentOf(object), kinds.schemaOf)
-  const flaws = Result.isFailure(compiled) ? compiled.failure : yield* taken(state, name, compiled.success)
+  const flaws = Result.isFailure(compiled)
+    ? compiled.failure
+    : [...yield* taken(name, compiled.success), ...yield* left(name, compiled.success)]
   if (Result.isFailure(compiled) || flaws.length > 0) {
     yield* report(object, current?.definition, [rejected(flaws), Result.isFailure(compiled) ? kindUnknown : kindTaken])
     return Outcome.done
   }
   const definition = compiled.success
-  yield* declareKind(object, definition)
+  yield* declareKind(name, definition)
   if (definition !== current?.definition) {
     yield* kinds.declare({ ...definition.kind.address, schema: definition.schema })
     yield* start(state, name, specText, definition)
@@ -86,31 +98,60 @@ const start = Effect.fnUntraced(
 
 const documentOf = ({ metadata: { name }, spec }: ResourceGraphDefinition) => ({ metadata: { name }, spec })
 
-/** Two definitions cannot make one kind: the first has it, and the second is woken when that one changes or goes. */
-const taken = Effect.fnUntraced(function*(state: State, name: string, { kind }: Definition.Definition) {
+const kindOfCrds = Effect.flatMap(Kinds, (kinds) => kinds.of(Crd.apiVersion, Crd.kind))
+
+/**
+ * A kind's CustomResourceDefinition says whose it is: that of the definition that made it, as long as that one is there.
+ * What is read here wakes the one that is refused.
+ */
+const taken = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const crd = yield* World.find(yield* kindOfCrds, Crd.nameOf(definition))
+  if (crd === undefined) return []
+  const refuse = (why: string): ReadonlyArray<Flaw> => [{ field: "spec.schema.kind", why }]
+  const { groupKind } = definition.kind
+  const owner = crd.metadata.labels?.[Names.labels.definition]
+  if (owner === undefined) return refuse(`${groupKind} has a CustomResourceDefinition that no definition made`)
+  if (owner === name || (yield* World.find(ResourceGraphDefinition, owner)) === undefined) return []
+  return refuse(`${groupKind} is made by the definition ${owner}`)
+})
+
+/** A definition that turns to another kind would leave the instances of the one before without a reconciler. */
+const left = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
   const flaws: Array<Flaw> = []
-  for (const [other, { definition }] of state) {
-    if (other === name || definition.kind.groupKind !== kind.groupKind) continue
-    yield* World.find(ResourceGraphDefinition, other)
-    flaws.push({ field: "spec.schema.kind", why: `${kind.groupKind} is made by the definition ${other}` })
+  for (
+    const crd of yield* World.list({ apiVersion: Crd.apiVersion, kind: Crd.kind }, `${Names.labels.definition}=${name}`)
+  ) {
+    const before = Crd.declared(crd)
+    if (before === undefined || crd.metadata.name === Crd.nameOf(definition)) continue
+    const apiVersion = `${before.group}/${before.version}`
+    const instances = yield* World.list({ apiVersion, kind: before.kind }, "")
+    if (instances.length === 0) continue
+    const why = `cannot change while there are instances of ${before.kind}; make another definition, or delete them`
+    flaws.push({ field: "spec.schema.kind", why })
   }
   return flaws
 })
 
-/** Writes the kind's CustomResourceDefinition, which outlives the definition, as its instances' data do. */
-const declareKind = Effect.fnUntraced(function*(object: ResourceGraphDefinition, definition: Definition.Definition) {
-  const kind = yield* Effect.flatMap(Kinds, (kinds) => kinds.of(Crd.apiVersion, Crd.kind))
-  yield* World.find(kind, Crd.nameOf(definition)) // what is read wakes: one that is changed or deleted is written again
+/**
+ * Writes the kind's CustomResourceDefinition, which outlives the definition, as its instances' data do. Of two definitions
+ * that come at once one creates it, and the other one fails and sees, when it is tried again, that it is taken.
+ */
+const declareKind = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const kind = yield* kindOfCrds
   const { annotations, labels } = Crd.metadataOf(definition)
-  const own = { [Names.labels.owned]: "true", [Names.labels.definition]: object.metadata.name }
-  yield* Store.apply(kind, {
+  const own = { [Names.labels.owned]: "true", [Names.labels.definition]: name }
+  const wanted = {
     metadata: {
       name: Crd.nameOf(definition),
       labels: { ...labels, ...own },
       ...(annotations === undefined ? {} : { annotations })
     },
     spec: Crd.specOf(definition)
-  }, { manager: Names.manager, force: true })
+  }
+  const found = yield* World.find(kind, wanted.metadata.name)
+  yield* found === undefined
+    ? Store.create(kind, wanted)
+    : Store.apply(kind, wanted, { manager: Names.manager, force: true })
 })
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -128,7 +169,7 @@ const deactivate = Effect.fnUntraced(function*(state: State, object: ResourceGra
   const { name } = object.metadata
   const compiled = Definition.compile(documentOf(object), kinds.schemaOf)
   const definition = state.get(name)?.definition ?? Result.getOrUndefined(compiled)
-  if (definition === undefined || (yield* taken(state, name, definition)).length > 0) return // it never made a kind
+  if (definition === undefined || (yield* taken(name, definition)).length > 0) return // it never made a kind
   const { items, undecodable } = yield* Store.list(definition.kind)
   const count = items.length + undecodable.length
   if (count > 0) {
@@ -152,7 +193,7 @@ const accepted = condition("ResourceGraphAccepted", "True", "Valid", "resource g
 const kindReady = condition("KindReady", "True", "Ready", "kind is declared")
 const controllerReady = condition("ControllerReady", "True", "Running", "instances are reconciled")
 const kindUnknown = condition("KindReady", "Unknown", "NotCompiled", "the definition is not valid")
-const kindTaken = condition("KindReady", "False", "Taken", "another definition makes this kind")
+const kindTaken = condition("KindReady", "False", "Refused", "the kind cannot be made")
 
 const rejected = (flaws: ReadonlyArray<Flaw>) =>
   condition(

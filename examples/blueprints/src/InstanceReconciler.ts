@@ -3,7 +3,16 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Finalizer, type Kind, Outcome, Reconciler, Store, type StoreError } from "setpoint"
+import {
+  EventRecorder,
+  Finalizer,
+  type Kind,
+  Outcome,
+  Reconciler,
+  type Resource,
+  Store,
+  type StoreError
+} from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
 import type { AnyObject } from "./Kinds.ts"
@@ -33,7 +42,7 @@ export const make = (definition: Definition) =>
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
   const instance = yield* manage(definition, read)
   const run = Rules.start(definition, instance)
-  const errors: Array<StoreError.StoreError | Kind.InvalidKind> = []
+  const errors: Array<ApplyError> = []
   for (const node of definition.nodes) {
     yield* Effect.catch(settle(run, node), (error) => {
       errors.push(error)
@@ -41,14 +50,36 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
       return Effect.void
     })
   }
-  const present = yield* belongings(instance)
+  const present = yield* belongings(definition, instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
-  yield* Store.updateStatus(definition.kind, instance, Rules.statusOf(run))
+  yield* report(definition, instance, Rules.statusOf(run))
   const tell = yield* Progress
   tell(run)
-  const [error] = errors
-  return error === undefined ? Outcome.done : yield* error
+  return yield* endOf(errors)
 })
+
+/** A refusal is a failure; what the same call can do later is no news to anybody: it is tried again. */
+const endOf = (errors: ReadonlyArray<ApplyError>) => {
+  const refusal = errors.find((error) => error._tag === "InvalidKind" || !error.retryable)
+  return refusal === undefined ? Effect.succeed(errors.length === 0 ? Outcome.done : Outcome.requeue) : refusal
+}
+
+type ApplyError = StoreError.StoreError | Kind.InvalidKind
+
+/** Writes the status, with an Event for each condition that has changed. */
+const report = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject, status: Rules.Status) {
+  yield* Store.updateStatus(definition.kind, instance, status)
+  for (const { message, reason, status: now, type } of Rules.transitions(statusOf(instance), status)) {
+    yield* EventRecorder.record(instance, {
+      type: now === "True" ? "Normal" : "Warning",
+      reason: type,
+      message: message === "" ? reason : message
+    })
+  }
+})
+
+/** A stored object is JSON. */
+const statusOf = (instance: AnyObject) => instance["status"] as Resource.Json | undefined
 
 const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
   const step = Rules.next(run, node)
@@ -80,16 +111,23 @@ const kindsAnnotation = "internal.kro.run/kinds"
 
 const kindText = ({ apiVersion, kind }: World.Place): string => `${apiVersion} ${kind}`
 
+/** What is no kind has no objects: somebody else has written it. */
 const recordedKinds = (instance: AnyObject): ReadonlyArray<World.Place> =>
-  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").filter((text) => text !== "").map((text) => {
-    const [apiVersion, kind = ""] = text.split(" ")
-    return { apiVersion, kind }
+  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").flatMap((text) => {
+    const parts = /^(\S+) ([A-Z]\w*)$/.exec(text)
+    return parts === null ? [] : [{ apiVersion: parts[1], kind: parts[2] }]
   })
+
+/** Of now and of before, each once. */
+const kindsOf = (definition: Definition, instance: AnyObject): ReadonlyArray<World.Place> => {
+  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
+  const byText = new Map([...recordedKinds(instance), ...own].map((kind) => [kindText(kind), kind]))
+  return [...byText.keys()].toSorted().flatMap((text) => byText.get(text) ?? [])
+}
 
 const manage = (definition: Definition, instance: AnyObject) => {
   const { annotations, labels } = instance.metadata
-  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
-  const kinds = [...new Set([...recordedKinds(instance), ...own].map(kindText))].toSorted().join(",")
+  const kinds = kindsOf(definition, instance).map(kindText).join(",")
   const wanted = { [Names.labels.owned]: "true", [Names.labels.definition]: definition.name }
   const isManaged = Object.entries(wanted).every(([label, value]) => labels?.[label] === value) &&
     (annotations?.[kindsAnnotation] ?? "") === kinds
@@ -99,11 +137,16 @@ const manage = (definition: Definition, instance: AnyObject) => {
 }
 
 /** All objects that were made for an instance. */
-const belongings = (instance: AnyObject) =>
+const belongings = (definition: Definition, instance: AnyObject) =>
   Effect.map(
     Effect.forEach(
-      recordedKinds(instance),
-      (kind) => World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`)
+      kindsOf(definition, instance),
+      (kind) =>
+        Effect.catchTag(
+          World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`),
+          "InvalidKind",
+          () => Effect.succeed([])
+        )
     ),
     (found) => found.flat()
   )
@@ -118,11 +161,11 @@ const finalizerOf = (definition: Definition) =>
 /** In reverse order, as far as it goes now; the end of what is still there makes the next pass. */
 const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject) {
   for (;;) {
-    const present = yield* belongings(instance)
+    const present = yield* belongings(definition, instance)
     if (present.length === 0) return
     const gone = yield* Effect.forEach(Rules.deletable(definition, present), World.remove)
     if (gone.includes(true)) continue
-    yield* Store.updateStatus(definition.kind, instance, (current) => Rules.deletingStatus(current, present))
+    yield* report(definition, instance, Rules.deletingStatus(statusOf(instance), present))
     return Finalizer.notYet(Outcome.done)
   }
 })

@@ -361,6 +361,15 @@ export const deletingStatus = (current: Json | undefined, left: ReadonlyArray<Re
   )
 })
 
+/** Conditions whose status is another one than before, or that were not there. */
+export const transitions = (before: Json | undefined, after: Status): ReadonlyArray<Condition.Condition> => {
+  const known = isMapping(before) ? decodeConditions(before["conditions"]) : []
+  return decodeConditions(after.conditions).filter(({ status, type }) => Condition.find(known, type)?.status !== status)
+}
+
+const decodeConditions = (list: unknown): Condition.List =>
+  Result.getOrElse(Schema.decodeUnknownResult(Condition.List)(list), () => [])
+
 const reasons = (run: Run, tags: ReadonlyArray<Place["_tag"]>): ReadonlyArray<string> =>
   [...run.places].flatMap(([id, place]) =>
     place._tag !== "Ready" && tags.includes(place._tag) ? [`${id}: ${place.why}`] : []

@@ -2,8 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Manifest from "@setpoint/example-manifests"
 import * as Effect from "effect/Effect"
-import type { Resource } from "setpoint"
+import * as Layer from "effect/Layer"
+import { TestClock } from "effect/testing"
+import { EventRecorder, type Kind, MemoryStore, type Resource, Store } from "setpoint"
 import * as Harness from "./utils/harness.ts"
+import * as Inputs from "./utils/inputs.ts"
 
 type Json = Resource.Json
 
@@ -251,6 +254,109 @@ const secret = (name: string, team: string) =>
   `{ apiVersion: v1, kind: Secret, metadata: { name: ${name}, labels: { team: ${team} } }, data: {} }`
 const outData = Effect.map(get("ConfigMap", "out"), (object) => at(object, "data"))
 
+const chain = definition(
+  "Chain",
+  "{ name: string }",
+  [
+    configMap("a", "${schema.spec.name}-a", "{}"),
+    configMap("b", "${schema.spec.name}-b", "{ a: \"${a.metadata.name}\" }"),
+    configMap("c", "${schema.spec.name}-c", "{ b: \"${b.metadata.name}\" }")
+  ].join("")
+)
+
+const outer = definition(
+  "Outer",
+  "{ name: string }",
+  `
+    - id: inner
+      template: { apiVersion: example.dev/v1, kind: Chain, metadata: { name: "\${schema.spec.name}" }, spec: { name: "\${schema.spec.name}" } }
+      readyWhen: ["\${inner.status.state == 'ACTIVE'}"]
+`
+)
+
+describe("what does not concern an instance", () => {
+  it.effect("[K102] once a collection has shrunk, what has become foreign makes no pass", () => {
+    const { ends, layer } = Harness.observed()
+    return Effect.gen(function*() {
+      yield* Harness.applyText(pool)
+      yield* Harness.applyText(instance("Pool", "p", "{ workers: [a, b] }"))
+      yield* Harness.applyText(instance("Pool", "p", "{ workers: [a] }"))
+      const before = ends.filter((end) => end.startsWith("Pool")).length
+      yield* Harness.applyText("{ apiVersion: v1, kind: ConfigMap, metadata: { name: p-b }, data: { w: foreign } }")
+      yield* Harness.patch("v1", "ConfigMap", "p-b", { data: { w: "changed" } })
+      yield* Harness.remove("v1", "ConfigMap", "p-b")
+      assert.strictEqual(ends.filter((end) => end.startsWith("Pool")).length, before)
+    }).pipe(Effect.provide(Layer.provide(Harness.layer, layer)))
+  })
+
+  it.effect("an instance at rest makes no pass of its own", () => {
+    const { ends, layer } = Harness.observed()
+    return Effect.gen(function*() {
+      yield* Harness.applyText(pool)
+      yield* Harness.applyText(instance("Pool", "p", "{ workers: [a, b] }"))
+      const before = ends.length
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(ends.slice(before), [])
+    }).pipe(Effect.provide(Layer.provide(Harness.layer, layer)))
+  })
+
+  it.effect("[K106] a definition whose kind another one uses goes on when that one's instances are gone", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(outer)
+      yield* Harness.applyText(instance("Outer", "o", "{ name: net }"))
+      yield* Harness.applyText(instance("Chain", "alone", "{ name: own }"))
+      yield* Harness.remove(example, "Outer", "o")
+      yield* Harness.remove("v1", "ConfigMap", "own-b")
+      assert.deepStrictEqual(yield* configMaps, ["own-a", "own-b", "own-c"])
+    }).pipe(Effect.provide(Harness.layer)))
+})
+
+describe("failures and events", () => {
+  it.effect("[K108] a store that is not available is tried again, and is no failure of the instance's passes", () => {
+    const { ends, layer } = Harness.observed()
+    let isDown = true
+    const store = Harness.layerBefore((_, { kind }) =>
+      isDown && kind === "ConfigMap" ? Harness.unavailable(kind) : Effect.void
+    )
+    return Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      assert.match(String(at(conditionOf(yield* get("Chain", "one"), "Ready"), "message")), /unavailable/)
+      isDown = false
+      yield* TestClock.adjust("1 minute") // the delays have doubled for as long as it was down
+      assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
+      const own = new Set(ends.filter((end) => end.startsWith("Chain")))
+      assert.deepStrictEqual([...own].toSorted(), ["Chain.example.dev: Done", "Chain.example.dev: Requeue"])
+    }).pipe(Effect.provide(Layer.provide(store, layer)))
+  })
+
+  it.effect("[K119] each change of a condition is an event, Normal where it holds now; no change is none", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(app)
+      yield* Harness.applyText(instance("App", "one", "{}"))
+      const events = Effect.map(
+        Store.list(EventRecorder.Event),
+        ({ items }) =>
+          items.filter(({ involvedObject }) => involvedObject.kind === "App").map(({ count, reason, type }) =>
+            `${type} ${reason} ${count ?? 1}`
+          ).toSorted()
+      )
+      const first = [
+        "Normal GraphResolved 1",
+        "Normal InstanceManaged 1",
+        "Warning Ready 1",
+        "Warning ResourcesReady 1"
+      ]
+      assert.deepStrictEqual(yield* events, first)
+      yield* ready("db-1")
+      const second = [...first, "Normal Ready 1", "Normal ResourcesReady 1"].toSorted()
+      assert.deepStrictEqual(yield* events, second)
+      yield* ready("db-2")
+      assert.deepStrictEqual(yield* events, second)
+    }).pipe(Effect.provide(Harness.layer)))
+})
+
 describe("external references", () => {
   it.effect("[K103] what is not there yet is waited for, and a change of it comes through", () =>
     Effect.gen(function*() {
@@ -290,16 +396,6 @@ describe("external references", () => {
     }).pipe(Effect.provide(Harness.layer)))
 })
 
-const chain = definition(
-  "Chain",
-  "{ name: string }",
-  [
-    configMap("a", "${schema.spec.name}-a", "{}"),
-    configMap("b", "${schema.spec.name}-b", "{ a: \"${a.metadata.name}\" }"),
-    configMap("c", "${schema.spec.name}-c", "{ b: \"${b.metadata.name}\" }")
-  ].join("")
-)
-
 describe("the end of an instance", () => {
   it.effect("[K115] resources go in reverse order, each when what waits for it is gone", () =>
     Effect.gen(function*() {
@@ -314,18 +410,73 @@ describe("the end of an instance", () => {
       assert.isUndefined(yield* get("Chain", "one"))
     }).pipe(Effect.provide(Harness.layer)))
 
+  it.effect("[K115] what the definition does not list goes first, and a spoilt inventory keeps nothing from going", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      const spoilt = { "internal.kro.run/kinds": "nonsense,, v1 no-kind,v1 ConfigMap x,NO/kind.. Kind" }
+      yield* Harness.patch(example, "Chain", "one", {
+        metadata: { annotations: { ...spoilt, "kro.run/reconcile": "suspended" } }
+      })
+      yield* Harness.patch("v1", "ConfigMap", "net-a", {
+        metadata: { labels: { "kro.run/node-id": "unknown" }, finalizers: ["example.dev/held"] }
+      })
+      yield* Harness.remove(example, "Chain", "one")
+      assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
+      yield* Harness.patch("v1", "ConfigMap", "net-a", { metadata: { finalizers: [] } })
+      assert.deepStrictEqual(yield* configMaps, [])
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("[K115] an object that was replaced by another one of its name meanwhile is not deleted", () => {
+    let isDone = false
+    const store = Harness.layerBefore((driver, address, write) => {
+      if (isDone || write.op !== "delete" || write.key.name !== "net-b") return Effect.void
+      isDone = true
+      const metadata = { name: "net-b", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" }
+      const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { mine: "stays" } }
+      return Effect.andThen(
+        driver.write(address, write, { writeId: "w1", hasStatus: true }),
+        driver.write(address, { op: "create", object }, { writeId: "w2", hasStatus: true })
+      )
+    })
+    return Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.remove(example, "Chain", "one")
+      assert.isTrue(isDone)
+      assert.deepStrictEqual(at(yield* get("ConfigMap", "net-b"), "data"), { mine: "stays" })
+      assert.deepStrictEqual(yield* configMaps, ["net-b"])
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(store))
+  })
+
+  it.effect("[K116] the finalizer goes although somebody writes the instance meanwhile", () => {
+    let isDone = false
+    const store = Harness.layerBefore((driver, address, write) => {
+      if (isDone || write.op !== "delete" || write.key.name !== "net-a") return Effect.void
+      isDone = true
+      const chains: Kind.Address = { ...address, group: "example.dev", kind: "Chain", plural: "chains" }
+      const patch = { metadata: { annotations: { somebody: "was here" } } }
+      return driver.write(
+        chains,
+        { op: "patch", key: { namespace: "default", name: "one" }, type: "merge", patch },
+        { writeId: "w1", hasStatus: true }
+      )
+    })
+    return Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.remove(example, "Chain", "one")
+      assert.isTrue(isDone)
+      assert.isUndefined(yield* get("Chain", "one"))
+    }).pipe(Effect.provide(store))
+  })
+
   it.effect("[K114] instances of instances go with them", () =>
     Effect.gen(function*() {
       yield* Harness.applyText(chain)
-      yield* Harness.applyText(definition(
-        "Outer",
-        "{ name: string }",
-        `
-    - id: inner
-      template: { apiVersion: example.dev/v1, kind: Chain, metadata: { name: "\${schema.spec.name}" }, spec: { name: "\${schema.spec.name}" } }
-      readyWhen: ["\${inner.status.state == 'ACTIVE'}"]
-`
-      ))
+      yield* Harness.applyText(outer)
       yield* Harness.applyText(instance("Outer", "o", "{ name: net }"))
       assert.strictEqual(at(yield* get("Outer", "o"), "status.state"), "ACTIVE")
       yield* Harness.remove(example, "Outer", "o")
@@ -430,6 +581,90 @@ describe("definitions that come, change and go", () => {
       assert.deepStrictEqual(yield* configMaps, ["m-a", "m-b", "m-c"])
     }).pipe(Effect.provide(Harness.layer)))
 
+  it.effect("of two definitions that come at once one makes the kind, whichever passes come first", () =>
+    Effect.gen(function*() {
+      const [one] = Inputs.readText("one.yaml", chain)
+      const [two] = Inputs.readText("two.yaml", chain.replace("name: chain", "name: second"))
+      yield* Effect.forEach([one, two], Harness.write)
+      yield* Harness.settle
+      const states = yield* Effect.forEach(
+        ["chain", "second"],
+        (name) => Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", name)
+      )
+      assert.sameMembers(states.map((state) => at(state, "status.state")), ["Active", "Inactive"])
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("a kind that somebody else has declared is not taken over", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: chains.example.dev }
+spec: { group: example.dev, scope: Namespaced, names: { kind: Chain, plural: chains }, versions: [{ name: v1, served: true, storage: true }] }
+`)
+      yield* Harness.applyText(chain)
+      const refused = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.match(String(at(conditionOf(refused, "Ready"), "message")), /that no definition made/)
+      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.isDefined(yield* Harness.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "chains.example.dev"))
+      assert.isUndefined(yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain"))
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("a definition cannot turn to another kind while there are instances, and may when they are gone", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(chain)
+      yield* Harness.applyText(instance("Chain", "one", "{ name: net }"))
+      yield* Harness.applyText(chain.replace("kind: Chain", "kind: Rope"))
+      const refused = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      assert.match(
+        String(at(conditionOf(refused, "Ready"), "message")),
+        /cannot change while there are instances of Chain/
+      )
+      yield* Harness.remove("v1", "ConfigMap", "net-b")
+      assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
+      yield* Harness.remove(example, "Chain", "one")
+      assert.deepStrictEqual(yield* configMaps, [])
+      yield* Harness.applyText(instance("Rope", "two", "{ name: rope }"))
+      assert.deepStrictEqual(yield* configMaps, ["rope-a", "rope-b", "rope-c"])
+    }).pipe(Effect.provide(Harness.layer)))
+
+  it.effect("what was begun before a restart is gone on with after it, the deletion of a definition too", () =>
+    Effect.gen(function*() {
+      const driver = yield* MemoryStore.make()
+      const life = Effect.provide(Layer.fresh(Harness.layerOn(Layer.succeed(Store.Store, Store.make(driver)))))
+      yield* Effect.gen(function*() {
+        yield* Harness.applyText(app)
+        yield* Harness.applyText(instance("App", "one", "{}"))
+        assert.deepStrictEqual(yield* configMaps, [])
+      }).pipe(life)
+      yield* Effect.gen(function*() {
+        yield* Harness.settle
+        yield* ready("db-1")
+        assert.deepStrictEqual(yield* configMaps, ["one-config"])
+        yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "app")
+      }).pipe(life)
+      yield* Effect.gen(function*() {
+        yield* Harness.settle
+        yield* Harness.remove("v1", "ConfigMap", "one-config")
+        assert.deepStrictEqual(yield* configMaps, ["one-config"])
+        yield* Harness.remove(example, "App", "one")
+        assert.deepStrictEqual(yield* configMaps, [])
+        assert.isUndefined(yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "app"))
+      }).pipe(life)
+    }))
+
+  it.effect("resources may have names that objects of the language have", () =>
+    Effect.gen(function*() {
+      yield* Harness.applyText(definition(
+        "Odd",
+        "{ toString: string }",
+        configMap("constructor", "a", "{ valueOf: \"${schema.spec.toString}\" }") +
+          configMap("hasOwnProperty", "b", "{ x: \"${constructor.data.valueOf}\" }")
+      ))
+      yield* Harness.applyText(instance("Odd", "one", "{ toString: text }"))
+      assert.deepStrictEqual(at(yield* get("ConfigMap", "b"), "data"), { x: "text" })
+    }).pipe(Effect.provide(Harness.layer)))
+
   it.effect("[K110] two definitions do not touch each other's instances, and cannot make one kind", () =>
     Effect.gen(function*() {
       yield* Harness.applyText(chain)
@@ -442,7 +677,11 @@ describe("definitions that come, change and go", () => {
         String(at(conditionOf(second, "Ready"), "message")),
         /Chain\.example\.dev is made by the definition chain/
       )
-      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "second")
+      yield* Harness.remove("kro.run/v1alpha1", "ResourceGraphDefinition", "chain")
+      yield* Harness.remove(example, "Chain", "x")
+      const heir = yield* Harness.get("kro.run/v1alpha1", "ResourceGraphDefinition", "second")
+      assert.strictEqual(at(heir, "status.state"), "Active")
+      yield* Harness.applyText(instance("Chain", "x", "{ name: net }"))
       yield* Harness.remove(example, "Pool", "x")
       assert.deepStrictEqual(yield* configMaps, ["net-a", "net-b", "net-c"])
       yield* Harness.remove("v1", "ConfigMap", "net-b")
@@ -524,7 +763,7 @@ spec:
       assert.strictEqual(at(refused, "status.state"), "ERROR")
       assert.match(String(at(conditionOf(refused, "ResourcesReady"), "message")), /widget: .*spec\.size/)
       yield* Harness.applyText(crd(1))
-      yield* Harness.settle
+      yield* TestClock.adjust("1 minute")
       assert.isDefined(yield* Harness.get("example.com/v1", "Widget", "w"))
       assert.strictEqual(at(yield* get("Holder", "h"), "status.state"), "ACTIVE")
     }).pipe(Effect.provide(Harness.layer)))

@@ -2,6 +2,7 @@
 import type { Bench, Case, Goal, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as PlainRoute from "./limit/route.ts"
 import * as PlainSqlite from "./limit/sqlite.ts"
 import * as PlainStore from "./limit/store.ts"
 import * as OurDynamic from "./ours/dynamic.ts"
@@ -12,6 +13,7 @@ import * as OurRest from "./ours/rest.ts"
 import * as OurRoute from "./ours/route.ts"
 import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
+import { layouts } from "./route.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
   peer,
@@ -190,10 +192,10 @@ export const benches: ReadonlyArray<Bench> = [
     name: "route-scalar",
     id: "B6",
     what: "n instances watch one object by name and one by selector; events by name, each of one instance",
-    cases: routeCases(OurRoute.layouts),
+    cases: routeCases(layouts.filter((layout) => layout !== "mixed")),
     quick: [{ n: 100_000, workers: 1, variant: "one" }],
     figures: routeFigures,
-    subjects: { setpoint: OurRoute.routing("name") },
+    subjects: { setpoint: OurRoute.routing("name"), limit: PlainRoute.routing("name") },
     peers: routePeers("scalar"),
     goals: [{ figure: "ns_per_op", factor: 1, of: "kro" }, ...routeGoals],
     flags: ["--max-old-space-size=8192"]
@@ -202,10 +204,10 @@ export const benches: ReadonlyArray<Bench> = [
     name: "route-selector",
     id: "B6",
     what: "n instances watch one object by name and one by selector; events by labels, each of one instance",
-    cases: routeCases([...OurRoute.layouts, "mixed"]),
+    cases: routeCases(layouts),
     quick: ["one", "mixed"].map((variant) => ({ n: 100_000, workers: 1, variant })),
     figures: routeFigures,
-    subjects: { setpoint: OurRoute.routing("selector") },
+    subjects: { setpoint: OurRoute.routing("selector"), limit: PlainRoute.routing("selector") },
     peers: routePeers("selector"),
     goals: [{ figure: "ns_per_op", factor: 2000, of: "absolute" }, ...routeGoals],
     flags: ["--max-old-space-size=8192"]
@@ -224,7 +226,14 @@ export const benches: ReadonlyArray<Bench> = [
     id: "B6",
     what: "n instances make 10 watch requests each, and a million events are routed to them",
     cases: [{ n: 100_000, workers: 1 }],
-    figures: ["register_s", "route_s", "peak_rss_mb", "longest_pause_ms", "longest_pause_without_gc_ms"],
+    figures: [
+      "register_s",
+      "route_s",
+      "peak_rss_mb",
+      "longest_pause_ms",
+      "longest_pause_without_gc_ms",
+      "longest_busy_ms"
+    ],
     subjects: { setpoint: OurRoute.start },
     goals: [{ figure: "longest_pause_ms", factor: 50, of: "absolute" }],
     flags: ["--max-old-space-size=8192"]
@@ -324,7 +333,7 @@ export const benches: ReadonlyArray<Bench> = [
     name: "at-rest",
     what: "CPU of a Controller while n reconciled objects are at rest, as a share of one core",
     cases: [{ n: 100_000, workers: 4 }],
-    figures: ["cpu_share"],
+    figures: ["cpu_share", "bytes_per_object"],
     subjects: { setpoint: OurRest.atRest },
     goals: [{ figure: "cpu_share", factor: 0.01, of: "absolute" }]
   }

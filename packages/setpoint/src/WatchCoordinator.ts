@@ -58,7 +58,7 @@ export type Sought = Boards.Sought
 
 /** @category models @since 0.1.0 */
 export interface Options<in I> {
-  /** Instances of one group can be removed and counted together. Default: all are of the group `undefined`. */
+  /** Instances of one group are counted together, and listed by {@link members}. Default: all are of the group `undefined`. */
   readonly groupOf?: ((instance: I) => unknown) | undefined
 }
 
@@ -211,15 +211,6 @@ export const abort = <I, S>(self: WatchCoordinator<I, S>, instance: I): Readonly
  */
 export const remove = <I, S>(self: WatchCoordinator<I, S>, instance: I): ReadonlyArray<S> =>
   Rules.remove(self.state, instance)
-
-/**
- * Removes all instances of a group. Returns the sources that no request uses any more.
- *
- * @category passes
- * @since 0.1.0
- */
-export const removeGroup = <I, S>(self: WatchCoordinator<I, S>, group: unknown): ReadonlyArray<S> =>
-  Rules.removeGroup(self.state, group)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // events

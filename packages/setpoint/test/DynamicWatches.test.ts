@@ -2,13 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { Controller, InstanceWatcher, MemoryStore, Outcome, Reconciler, Store } from "setpoint"
-import { Conflict, Forbidden, NotFound } from "setpoint/StoreError"
+import { Controller, Health, InstanceWatcher, MemoryStore, Outcome, Reconciler, Store } from "setpoint"
+import { Conflict, Forbidden, NotFound, type StoreError } from "setpoint/StoreError"
 import {
   change,
   create,
@@ -566,6 +567,152 @@ describe("D6: tracked reads", () => {
       yield* palette("red")
       assert.strictEqual(log.passes.length, 1)
       assert.strictEqual(faults.open, 1)
+    }).pipe(Effect.provide(engine())))
+})
+
+describe("health", () => {
+  it.effect("[D1] a cache that instances asked for and that does not sync is told, and takes no readiness", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      faults.refuse = (_, kind) => kind === "Palette" ? forbidden : undefined
+      const log = script(Effect.ignore(watchPalette("red")), Effect.void)
+      yield* register(log)
+      yield* create("a")
+      assert.isTrue(yield* Health.isReady)
+      const part = (yield* Health.report).parts.find(({ name }) => name === "watch Palette.example.dev")
+      assert.match(JSON.stringify(part?.status), /"NotReady".*forbidden/)
+      yield* change("a", "b.example")
+      assert.deepStrictEqual((yield* Health.report).parts.map(({ name }) => name), ["registration websites"])
+    }).pipe(Effect.provide(Layer.provideMerge(engine(), Health.layer))))
+})
+
+describe("memory", () => {
+  it.effect("[D1] reads of a cache that never syncs are kept up to a bound, beyond which one that changes still wakes", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      let i = 0
+      const log = script(Effect.suspend(() => Effect.andThen(watchPalette("red"), getPalette(`p${i++}`))))
+      const registration = yield* register(log)
+      faults.hold("Palette")
+      for (let pass = 0; pass < 250; pass++) {
+        yield* registration.enqueue({ name: "a" })
+        yield* settle
+      }
+      yield* faults.letGo("Palette")
+      yield* settle
+      assert.strictEqual(log.passes.length, 251)
+    }).pipe(Effect.provide(engine())))
+})
+
+describe("suspend and resume", () => {
+  const suspend = (name: string, value: string | null) =>
+    Effect.andThen(
+      Store.patchUnconditionally(Website, { name }, {
+        merge: { metadata: { annotations: { "setpoint.dev/paused": value } } }
+      }),
+      settle
+    )
+  const isPaused = (name: string) => Effect.map(Store.latest(Website, { name }), ({ status }) => status?.paused)
+
+  it.effect("[K90] [K91] [K92] a suspended object keeps its watches, and what it missed runs once when it is resumed", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const log = script(watchPalette("red"))
+      yield* register(log)
+      yield* create("a")
+      yield* suspend("a", "true")
+      assert.isTrue(yield* isPaused("a"))
+      yield* palette("red")
+      yield* repaint("red", "#f01")
+      yield* change("a", "b.example")
+      assert.strictEqual(log.passes.length, 1)
+      assert.strictEqual(faults.open, 2)
+      yield* suspend("a", null)
+      assert.strictEqual(log.passes.length, 2)
+      assert.isFalse(yield* isPaused("a"))
+      yield* repaint("red", "#f02")
+      assert.strictEqual(log.passes.length, 3)
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("an object is suspended by a field of its own, in both directions, whatever the predicate says", () =>
+    Effect.gen(function*() {
+      const log = script(watchPalette("red"))
+      yield* register(log, { suspended: ({ spec }) => spec.host === "off", predicate: ({ type }) => type === "Added" })
+      yield* create("a")
+      yield* change("a", "off")
+      assert.isTrue(yield* isPaused("a"))
+      yield* palette("red")
+      assert.strictEqual(log.passes.length, 1)
+      yield* change("a", "on")
+      assert.strictEqual(log.passes.length, 2)
+      assert.isFalse(yield* isPaused("a"))
+      yield* change("a", "b.example") // the predicate's again
+      assert.strictEqual(log.passes.length, 2)
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("deletion runs while an object is suspended, and then what it watched is released", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const log = script<InstanceWatcher.WatchError | StoreError, Store.Store>(
+        watchPalette("red"),
+        Effect.orDie(Effect.asVoid(
+          Store.patchUnconditionally(Website, { name: "a" }, { merge: { metadata: { finalizers: null } } })
+        )),
+        Effect.asVoid(Effect.option(Store.get(Website, { name: "a" })))
+      )
+      yield* register(log)
+      const finalizers = ["example.dev/test"]
+      yield* Store.create(Website, { metadata: { name: "a", finalizers }, spec: { host: "a" } })
+      yield* settle
+      yield* suspend("a", "true")
+      yield* Store.deleteUnconditionally(Website, { name: "a" })
+      yield* settle
+      assert.strictEqual((yield* Store.list(Website)).items.length, 0)
+      assert.strictEqual(faults.open, 1)
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("[K93] [K96] each pause before and after: who is paused, and whether it runs", () =>
+    Effect.gen(function*() {
+      const log = script()
+      const registration = yield* register(log)
+      yield* create("a")
+      const rows: ReadonlyArray<readonly [from: string | null, to: string | null, pausedKeys: number, passes: number]> =
+        [
+          [null, "true", 1, 0],
+          ["true", "true", 1, 0],
+          ["true", null, 0, 1],
+          [null, "TRUE", 1, 0],
+          ["TRUE", "true", 1, 0],
+          ["true", "false", 0, 1],
+          ["false", "True", 1, 0],
+          ["True", "", 0, 1],
+          ["", "yes", 0, 1],
+          ["yes", "true", 1, 0],
+          ["true", "yes", 0, 1],
+          ["yes", "yes", 0, 0],
+          ["yes", null, 0, 1]
+        ]
+      for (const [from, to, pausedKeys, passes] of rows) {
+        yield* suspend("a", from)
+        log.passes.length = 0
+        yield* suspend("a", to)
+        const row = `${from} to ${to}`
+        assert.strictEqual((yield* registration.status).pausedKeys, pausedKeys, row)
+        assert.strictEqual(log.passes.length, passes, row)
+      }
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("[K88] [K89] what moves the generation runs a pass, a status or nothing does not", () =>
+    Effect.gen(function*() {
+      const log = script()
+      yield* register(log)
+      yield* create("a")
+      yield* change("a", "b.example")
+      assert.strictEqual(log.passes.length, 2)
+      yield* change("a", "b.example")
+      yield* Store.updateStatus(Website, yield* Store.latest(Website, { name: "a" }), { ready: 7 })
+      yield* settle
+      assert.strictEqual(log.passes.length, 2)
     }).pipe(Effect.provide(engine())))
 })
 

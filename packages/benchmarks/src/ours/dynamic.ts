@@ -9,7 +9,7 @@ import * as InstanceWatcher from "setpoint/InstanceWatcher"
 import * as Kind from "setpoint/Kind"
 import * as Reconciler from "setpoint/Reconciler"
 import type { Request } from "setpoint/Request"
-import type { Key, Raw } from "setpoint/Resource"
+import * as Resource from "setpoint/Resource"
 import * as Store from "setpoint/Store"
 import type { Subject } from "../bench.ts"
 import { collect, cpuSeconds, type Figures, memory, nowMillis } from "../measure.ts"
@@ -29,7 +29,7 @@ const Config = Kind.make({
 const instanceLabel = "app.kubernetes.io/instance"
 const configName = (i: number): string => `config-${i}`
 
-const configAt = (i: number, version: number): Raw =>
+const configAt = (i: number, version: number): Resource.Raw =>
   Driver.frozen({
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -47,11 +47,12 @@ const configAt = (i: number, version: number): Raw =>
 /** A store of widgets and of configs, and what feeds changes of configs. Only configs, as listed, are read by key. */
 const makeStore = Effect.fnUntraced(function*(widgets: number, configs: number) {
   const makeWidget = objects("object")
-  const share = Driver.sharing()
+  const share = Resource.sharing()
   const widgetFeed = yield* Driver.make(widgets, (i) => Driver.frozen(share(makeWidget(i))))
   const configFeed = yield* Driver.make(configs, (i) => configAt(i, 1))
   const driver = Driver.byKind({ [Widget.address.kind]: widgetFeed, [Config.address.kind]: configFeed })
-  const get = (_: Kind.Address, { name }: Key) => Effect.sync(() => configAt(Number(name.slice("config-".length)), 1))
+  const get = (_: Kind.Address, { name }: Resource.Key) =>
+    Effect.sync(() => configAt(Number(name.slice("config-".length)), 1))
   return { store: Store.make({ ...driver, get }), configs: configFeed }
 })
 

@@ -1,29 +1,17 @@
-/**
- * B6: n instances, each with one watch by name and one by selector, on boards of a WatchCoordinator. Events are made as
- * they are routed, as kro's program does it. Layout `one`: all selectors on one board and namespace; `ns`: a namespace
- * for each instance; `gvr`: 100 boards, and a namespace for each instance; `mixed`: as `one`, with set-based, absence and
- * empty selectors among them.
- */
+/** B6 on boards of a WatchCoordinator: n instances, each with one watch by name and one by selector. */
 import { setImmediate } from "node:timers/promises"
-import type { Raw } from "setpoint/Resource"
 import * as Selector from "setpoint/Selector"
 import * as WatchCoordinator from "setpoint/WatchCoordinator"
 import type { Subject } from "../bench.ts"
 import { collect, type Figures, memory, nowMillis, settle } from "../measure.ts"
 import { watchPauses } from "../pauses.ts"
+import { event, halfSecond, label, nameAt, nameEvent, namespaceAt, podEvent, type World } from "../route.ts"
 import { list, random } from "../work.ts"
-
-export const layouts = ["one", "ns", "gvr"] as const
 
 /** As the engine interns its requests: told apart by identity. */
 interface Instance {
   readonly name: string
 }
-
-type Board = WatchCoordinator.Board<Instance, string>
-
-const digits = (i: number): string => String(i).padStart(6, "0")
-const nameAt = (i: number): string => `obj-${digits(i)}`
 
 const selectorOf = (requirements: ReadonlyArray<Selector.Requirement>): Selector.Selector => {
   const made = Selector.fromRequirements(requirements)
@@ -31,7 +19,6 @@ const selectorOf = (requirements: ReadonlyArray<Selector.Requirement>): Selector
   return made.success
 }
 
-const label = "app.kubernetes.io/instance"
 const is = (i: number): Selector.Requirement => ({ key: label, operator: "In", values: [nameAt(i)] })
 
 /** Four forms that ask for the one instance. */
@@ -44,107 +31,52 @@ const forms: ReadonlyArray<(i: number) => ReadonlyArray<Selector.Requirement>> =
   ) => [is(i), { key: "tier", operator: "NotIn", values: ["x", "y"] }, { key: "team", operator: "Exists", values: [] }]
 ]
 
-/** What is asked for in layout `mixed` by three instances more, and matches every event. */
+/** What one instance more asks for in layout `mixed`: each of them matches every event. */
 const general: ReadonlyArray<ReadonlyArray<Selector.Requirement>> = [
   [],
   [{ key: "canary", operator: "DoesNotExist", values: [] }],
   [{ key: "zone", operator: "NotIn", values: ["d"] }]
 ]
 
-const event = (namespace: string, name: string, labels: Selector.Labels | undefined): Raw => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: {
-    namespace,
-    name,
-    uid: name,
-    resourceVersion: "1",
-    generation: 1,
-    creationTimestamp: "2026-01-01T00:00:00Z",
-    ...(labels === undefined ? {} : { labels })
-  }
-})
-
-/** n instances on a coordinator, and how an event of one of them is routed. */
-class World {
-  readonly coordinator = WatchCoordinator.make<Instance, string>()
-  readonly configMaps = WatchCoordinator.makeBoard(this.coordinator, "configmaps")
-  readonly pods: ReadonlyArray<Board>
-  readonly instances: ReadonlyArray<Instance>
-  readonly layout: string
-  readonly random = random(7)
-  told = 0
-
-  constructor(n: number, layout: string) {
-    this.layout = layout
-    this.pods = list(layout === "gvr" ? 100 : 1, (i) => WatchCoordinator.makeBoard(this.coordinator, `pods${i}`))
-    this.instances = list(n, (i) => ({ name: nameAt(i) }))
-  }
-
-  namespaceOf(i: number): string {
-    return this.layout === "one" || this.layout === "mixed" ? "ns" : `ns-${digits(i)}`
-  }
-
-  boardOf(i: number): Board {
-    return this.pods[i % this.pods.length] as Board
-  }
-
-  register(): void {
-    this.instances.forEach((instance, i) => {
-      WatchCoordinator.watch(this.configMaps, instance, { _tag: "Name", namespace: "ns", name: nameAt(i) })
-      const form = this.layout === "mixed" ? forms[i % forms.length] : forms[0]
-      this.select(i, instance, form?.(i) ?? [])
-      WatchCoordinator.commit(this.coordinator, instance)
-    })
-    if (this.layout === "mixed") { for (const one of general) this.select(0, { name: "general" }, one) }
-  }
-
-  select(i: number, instance: Instance, requirements: ReadonlyArray<Selector.Requirement>): void {
-    const selector = selectorOf(requirements)
-    WatchCoordinator.watch(this.boardOf(i), instance, { _tag: "Selector", namespace: this.namespaceOf(i), selector })
-  }
-
-  readonly tell = (): void => void this.told++
-
-  byName(): void {
-    const name = nameAt(this.random.below(this.instances.length))
-    WatchCoordinator.route(this.configMaps, { object: event("ns", name, undefined), old: undefined }, this.tell)
-  }
-
-  bySelector(): void {
-    const i = this.random.below(this.instances.length)
-    WatchCoordinator.route(this.boardOf(i), { object: this.pod(i), old: this.pod(i) }, this.tell)
-  }
-
-  pod(i: number): Raw {
-    const labels = { "app.kubernetes.io/name": "web", [label]: nameAt(i), team: "a", tier: "b", zone: "c" }
-    return event(this.namespaceOf(i), nameAt(i), labels)
-  }
-
-  readonly routes = { name: () => this.byName(), selector: () => this.bySelector() }
+interface Ours extends World {
+  readonly register: () => void
 }
 
-/** Nanoseconds an event in half a second. */
-const halfSecond = (world: World, by: "name" | "selector"): number => {
-  const { told } = world
-  const route = world.routes[by]
-  const start = nowMillis()
-  let events = 0
-  let end = start
-  while (end - start < 500) {
-    for (let i = 0; i < 100; i++) route()
-    events += 100
-    end = nowMillis()
+const make = (n: number, layout: string): Ours => {
+  const coordinator = WatchCoordinator.make<Instance, string>()
+  const configMaps = WatchCoordinator.makeBoard(coordinator, "configmaps")
+  const pods = list(layout === "gvr" ? 100 : 1, (i) => WatchCoordinator.makeBoard(coordinator, `pods${i}`))
+  const boardOf = (i: number) => pods[i % pods.length] as typeof configMaps
+  const instances = list(n, (i): Instance => ({ name: nameAt(i) }))
+  const select = (i: number, instance: Instance, requirements: ReadonlyArray<Selector.Requirement>): void => {
+    const selector = selectorOf(requirements)
+    WatchCoordinator.watch(boardOf(i), instance, { _tag: "Selector", namespace: namespaceAt(i, layout), selector })
   }
-  const matches = world.layout === "mixed" ? 1 + general.length : 1
-  if (world.told - told !== events * matches) throw new Error("an event was not told to whom it should be")
-  return ((end - start) * 1e6) / events
+  const nobody = (): void => {}
+  return {
+    n,
+    register: () => {
+      instances.forEach((instance, i) => {
+        WatchCoordinator.watch(configMaps, instance, { _tag: "Name", namespace: "ns", name: nameAt(i) })
+        select(i, instance, forms[layout === "mixed" ? i % forms.length : 0]?.(i) ?? [])
+        WatchCoordinator.commit(coordinator, instance)
+      })
+      if (layout !== "mixed") return
+      const instance: Instance = { name: "general" }
+      for (const requirements of general) select(0, instance, requirements)
+    },
+    name: (i) => WatchCoordinator.route(configMaps, { object: nameEvent(i), old: undefined }, nobody),
+    selector: (i) => {
+      const change = { object: podEvent(i, layout), old: podEvent(i, layout) }
+      return WatchCoordinator.route(boardOf(i), change, nobody)
+    }
+  }
 }
 
 /** `few_ns_per_op` and `times_1000` are of the same with 1,000 instances, interleaved. */
 export const routing = (by: "name" | "selector"): Subject => async ({ n, variant = "one" }) => {
-  new World(1000, variant).register() // compiled, as the peer is
-  const world = new World(n, variant)
+  make(1000, variant).register() // compiled, as the peer is
+  const world = make(n, variant)
   await settle()
   const before = memory().heapBytes
   const start = nowMillis()
@@ -152,15 +84,15 @@ export const routing = (by: "name" | "selector"): Subject => async ({ n, variant
   const registered = nowMillis() - start
   await settle()
   const bytes = memory().heapBytes - before
-  const few = new World(1000, variant)
+  const few = make(1000, variant)
   few.register()
-  const many: Array<number> = []
+  const matches = variant === "mixed" && by === "selector" ? 2 : 1
+  halfSecond(few, by, matches)
   const small: Array<number> = []
-  halfSecond(few, by)
-  for (let round = 0; round < 5; round++) {
-    small.push(halfSecond(few, by))
-    many.push(halfSecond(world, by))
-  }
+  const many = list(5, () => {
+    small.push(halfSecond(few, by, matches))
+    return halfSecond(world, by, matches)
+  })
   return {
     ...ratesOf(many),
     few_ns_per_op: Math.min(...small),

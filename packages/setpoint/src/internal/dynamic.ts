@@ -228,10 +228,18 @@ const snapshotKey = (snapshot: Snapshot): string => {
 const targetText = (target: WatchCoordinator.Sought): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
 
+/** So many reads of one instance are compared with a cache that has not synced; of more, that they were. */
+const mostReads = 100
+const tooMany: Snapshot = { _tag: "Unknown", what: "more" }
+
 /** What was read of a target replaces that nothing was. */
 const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
   let reads = source.reads.get(request)
   if (reads === undefined) source.reads.set(request, reads = new Map())
+  if (reads.size >= mostReads) {
+    reads.clear()
+    reads.set(snapshotKey(tooMany), tooMany)
+  }
   reads.set(snapshotKey(snapshot), snapshot)
   const { _tag } = snapshot
   const target = _tag === "One"
@@ -360,10 +368,8 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
     : change.via === "relist"
     ? relisted
     : newTimeline
-  const isGone = change.type === "Deleted"
-  const seen = isGone
-    ? { object: undefined, old: change.object }
-    : { object: change.object, old: change.type === "Added" ? undefined : change.old }
+  // Of a deletion both count: the last state, and the one that the cache held before it.
+  const seen = { object: change.object, old: change.type === "Added" ? undefined : change.old }
   WatchCoordinator.route(source.board, seen, (request) => {
     if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
   })

@@ -120,9 +120,8 @@ export const print = (requirements: ReadonlyArray<Requirement>): string => requi
 const printRequirement = ({ key, operator, values }: Requirement): string => {
   switch (operator) {
     case "In":
-      return values.length === 1 ?
-        [key, values[0]].join("=") : // one flat text, not a chain of pieces
-        `${key} in (${values.join()})`
+      // joined, so that the text of the most frequent form is one piece and not a chain of them
+      return values.length === 1 ? [key, values[0]].join("=") : `${key} in (${values.join()})`
     case "NotIn":
       return values.length === 1 ? `${key}!=${values[0]}` : `${key} notin (${values.join()})`
     case "Exists":

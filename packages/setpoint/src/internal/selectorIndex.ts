@@ -99,8 +99,8 @@ export const visit = <V>(index: Index<V>, labels: Labels, found: (value: V) => v
     if (byKey.size > 0) tryAll(NameMap.get(byKey, key), labels, found)
   }
   if (byAbsence.size > 0) {
-    for (const [key, posting] of NameMap.entries(byAbsence)) {
-      if (!Object.hasOwn(labels, key)) tryAll(posting, labels, found)
+    for (const shard of byAbsence.shards) {
+      for (const [key, posting] of shard) if (!Object.hasOwn(labels, key)) tryAll(posting, labels, found)
     }
   }
   if (always.size > 0) tryAll(always, labels, found)

@@ -34,6 +34,17 @@ export const healthOf = (registration: Registration): Health.Part => ({
   }
 })
 
+/** A cache that instances asked for. Readiness goes without it: what an instance asks for is not the program's to know. */
+export const healthOfWatch = (informer: Informer.Informer): Health.Part => ({
+  name: `watch ${informer.kind}${informer.full ? ", whole objects" : ""}`,
+  kind: informer.kind,
+  optional: true,
+  status: () => {
+    const why = Informer.why(informer)
+    return why === undefined ? Health.ready : Health.notReady(why)
+  }
+})
+
 /** The series of a registration, under controller-runtime's names and ours: read when scraped, and only then. */
 export const seriesOf = (
   registration: Registration,

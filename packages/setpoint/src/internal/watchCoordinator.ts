@@ -133,13 +133,6 @@ export const abort = <I, S>(state: State<I, S>, instance: I): ReadonlyArray<S> =
 
 export const remove = <I, S>(state: State<I, S>, instance: I): ReadonlyArray<S> => endPass(state, instance, never)
 
-export const removeGroup = <I, S>(state: State<I, S>, key: unknown): ReadonlyArray<S> => {
-  const group = state.groups.get(key)
-  return group === undefined
-    ? nothing
-    : Array.from(group.keys()).flatMap((instance) => remove(state, instance))
-}
-
 const never = (): boolean => false
 const nothing: ReadonlyArray<never> = []
 

@@ -175,7 +175,9 @@ class Both {
         break
       case "removeGroup":
         this.drop(
-          WatchCoordinator.removeGroup(this.coordinator, op.group),
+          WatchCoordinator.members(this.coordinator, op.group).flatMap((instance) =>
+            WatchCoordinator.remove(this.coordinator, instance)
+          ),
           (_) => _.instance.startsWith(`${op.group}/`)
         )
         break
@@ -240,6 +242,7 @@ class Both {
     for (const instance of new Set(this.asked.map(({ instance }) => instance))) {
       const group = instance.split("/")[0]
       groups.set(group, (groups.get(group) ?? 0) + 1)
+      assert.isTrue(WatchCoordinator.members(this.coordinator, group).includes(instance))
       const requests = WatchCoordinator.requestsOf(this.coordinator, instance)
       assert.deepStrictEqual(
         requests.map(({ isCommitted, source, target }) => `${source} ${text(target)} ${isCommitted}`).toSorted(),
