@@ -24,7 +24,7 @@ import {
   StoreError,
   WatchManager
 } from "setpoint"
-import { Palette, Server, Website } from "./support/engine.ts"
+import { Palette, Server, Website, Zone } from "./support/engine.ts"
 import { App, compare, Config, Output, reconcilers, Total } from "./support/tracked.ts"
 import * as World from "./support/world.ts"
 
@@ -140,6 +140,11 @@ describe("races", () => {
         Effect.gen(function*() {
           const { controller, store } = race
           for (const reconciler of reconcilers(mode)) yield* controller.register(reconciler)
+          const bystander = Reconciler.make(Zone, {
+            reconcile: () => Effect.void,
+            watches: [Reconciler.watch(Config, () => []), Reconciler.watch(Output, () => [])]
+          })
+          if (race.below(2) === 0) yield* controller.register(bystander) // its caches answer reads, too
           yield* store.create(Total, { metadata: { name: "x" }, spec: {} })
           const pick = <A>(items: readonly [A, ...Array<A>]): A => items[race.below(items.length)] ?? items[0]
           race.fail(12)
@@ -147,7 +152,7 @@ describe("races", () => {
             const [app, config] = [pick(["a", "b"]), pick(["k", "l"])]
             if (race.below(5) === 0) yield* Effect.ignore(store.deleteUnconditionally(Config, { name: config }))
             if (race.below(5) === 0) yield* Effect.ignore(store.deleteUnconditionally(Output, { name: app }))
-            if (race.below(9) === 0) yield* Effect.ignore(store.deleteUnconditionally(App, { name: app }))
+            if (race.below(4) === 0) yield* Effect.ignore(store.deleteUnconditionally(App, { name: app }))
             yield* store.ensure(Config, { name: config }, (known) => ({
               metadata: { ...known?.metadata, labels: { tone: pick(["warm", "cold"]) } },
               data: { value: race.below(4), next: pick(["k", "l"]) }
