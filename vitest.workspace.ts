@@ -9,6 +9,8 @@ export default defineConfig({
       project("setpoint", "packages/setpoint"),
       project("@setpoint/testing", "packages/testing"),
       project("@setpoint/sql", "packages/sql"),
+      project("hello", "examples/hello"),
+      project("owned", "examples/owned"),
       project("fleet", "examples/fleet"),
       project("blueprints", "examples/blueprints"),
       project("tools", "tools")

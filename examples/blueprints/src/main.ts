@@ -11,6 +11,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -45,8 +46,17 @@ const pictures = (): Layer.Layer<never> => {
 // files
 // ---------------------------------------------------------------------------------------------------------------------
 
-const readFile = (file: string): Manifest.File =>
-  Manifest.read(Path.relative(process.cwd(), file), Fs.readFileSync(file), { duplicateKeys: "last" })
+/** Where the command was given: a package manager runs it elsewhere. */
+const folder = process.env["INIT_CWD"] ?? process.cwd()
+
+const readFile = (file: string): Manifest.File => {
+  const path = Path.resolve(folder, file)
+  const name = Path.relative(folder, path)
+  const bytes = Result.try(() => Fs.readFileSync(path))
+  return Result.isSuccess(bytes)
+    ? Manifest.read(name, bytes.success, { duplicateKeys: "last" })
+    : Manifest.unreadable(name, `cannot be read: ${String(bytes.failure)}`)
+}
 
 const own = (name: string): Manifest.File => readFile(Path.resolve(import.meta.dirname, "../definitions", name))
 
@@ -213,9 +223,9 @@ const live = Cluster.layer("300 millis").pipe(
   Layer.provideMerge(store)
 )
 
-NodeRuntime.runMain(
-  (args.length === 0 ? script : showFiles(args)).pipe(
-    Effect.provide(live),
-    Effect.tapCause((cause) => Effect.sync(() => say(textOf(cause))))
-  )
+const main = (args.length === 0 ? script : showFiles(args)).pipe(
+  Effect.provide(live),
+  Effect.tapCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.sync(() => say(textOf(cause))))
 )
+
+NodeRuntime.runMain(main, { disableErrorReporting: true })

@@ -1,22 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Layer, Schema, Stream } from "effect"
-import { Controller, Kind, MemoryStore, Reconciler, Store } from "setpoint"
-
-const Website = Kind.make({
-  group: "example.dev",
-  version: "v1",
-  kind: "Website",
-  spec: Schema.Struct({ host: Schema.String }),
-  status: Schema.Struct({ url: Schema.String })
-})
-
-const websites = Reconciler.make(Website, {
-  reconcile: Effect.fn("Website.reconcile")(function*(request) {
-    const site = yield* Store.get(Website, request)
-    // …make the world match site.spec, then say so:
-    yield* Store.updateStatus(Website, site, { url: `https://${site.spec.host}` })
-  })
-})
+import { Console, Effect, Layer, Stream } from "effect"
+import { Controller, MemoryStore, Store } from "setpoint"
+import { Website, websites } from "./Website.ts"
 
 const Main = Controller.layerFor(websites).pipe(
   Layer.provide(Controller.layer()),

@@ -5,6 +5,7 @@ import * as PlainQueue from "./limit/queue.ts"
 import * as PlainRoute from "./limit/route.ts"
 import * as PlainSqlite from "./limit/sqlite.ts"
 import * as PlainStore from "./limit/store.ts"
+import * as OurDynamic from "./ours/dynamic.ts"
 import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
@@ -235,6 +236,43 @@ export const benches: ReadonlyArray<Bench> = [
     ],
     subjects: { setpoint: OurRoute.start },
     goals: [{ figure: "longest_pause_ms", factor: 50, of: "absolute" }],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "pass-watches",
+    id: "B6",
+    what: "what a pass of the engine pays for 20 watch requests that the last one of its instance made too",
+    cases: OurDynamic.watchVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
+    figures: ["more_us", "pass_us"],
+    subjects: { setpoint: OurDynamic.watches },
+    goals: [{ figure: "more_us", factor: 5, of: "absolute" }]
+  },
+  {
+    name: "tracked-read",
+    id: "B6",
+    what: "what each of 20 reads of a pass, answered by the cache, costs more where it is tracked",
+    cases: OurDynamic.readVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
+    figures: ["more_ns_per_op"],
+    subjects: { setpoint: OurDynamic.tracked },
+    goals: [{ figure: "more_ns_per_op", factor: 1000, of: "absolute" }]
+  },
+  {
+    name: "dynamic-start",
+    id: "B6",
+    what:
+      "n instances start in the engine with ten watches each, and ten times as many events are routed to their passes",
+    cases: [{ n: 100_000, workers: 4 }],
+    quick: [{ n: 10_000, workers: 4 }],
+    figures: [
+      "register_s",
+      "route_s",
+      "peak_rss_mb",
+      "longest_pause_ms",
+      "longest_pause_without_gc_ms",
+      "longest_busy_ms"
+    ],
+    subjects: { setpoint: OurDynamic.start },
+    goals: [{ figure: "longest_pause_without_gc_ms", factor: 50, of: "absolute" }],
     flags: ["--max-old-space-size=8192"]
   },
   {

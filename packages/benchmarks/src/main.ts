@@ -6,7 +6,7 @@
  */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
-import { arch, availableParallelism, cpus, platform, release, totalmem } from "node:os"
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -24,6 +24,8 @@ const machine = () => ({
   cores: availableParallelism(),
   memory_gib: Math.round(totalmem() / 1024 ** 3),
   system: `${platform()} ${release()} ${arch()}`,
+  /** What else ran when the benches began: above the cores, times are not to be trusted. */
+  load: loadavg()[0],
   node: process.version,
   go: firstLine("go", "version"),
   rust: firstLine("rustc", "--version")
@@ -59,6 +61,10 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   process.exit(1)
 }
 
+const load = loadavg()[0] ?? 0
+if (load > availableParallelism() / 2) {
+  say(`THE MACHINE IS BUSY (load ${load.toFixed(1)}): the times will not be trustworthy`)
+}
 const started = new Date()
 const about = { date: started.toISOString(), commit: commit(), machine: machine(), rounds }
 

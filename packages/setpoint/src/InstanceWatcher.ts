@@ -186,7 +186,8 @@ export const noop: Watcher = { ask: () => undefined }
  * @since 0.1.0
  */
 export const watch = (request: Request): Effect.Effect<void, WatchError> =>
-  Effect.flatMap(Current, (watcher) => {
+  Effect.withFiber((fiber) => {
+    const watcher = fiber.getRef(Current)
     const problem = watcher === undefined ? new NoPass() : watcher.ask(request)
     return problem === undefined
       ? Effect.void

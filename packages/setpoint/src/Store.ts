@@ -454,7 +454,7 @@ export const make = (
       countCall(fiber)
       const key = checkedKey("apply", kind, { namespace: input.metadata.namespace, name: input.metadata.name ?? "" })
       if (Result.isFailure(key)) return Effect.fail(key.failure)
-      const encoded = Door.encode(door, kind, named(kind, input, key.success), undefined)
+      const encoded = Door.encodeApplied(kind, named(kind, input, key.success))
       if (Result.isFailure(encoded)) return Effect.fail(Writer.failure("apply", kind, key.success, encoded.failure))
       const { dryRun, force = false, manager } = options
       const write = { op: "apply", object: encoded.success, manager, force } as const

@@ -48,6 +48,14 @@ const TypeId = "~setpoint/WatchCoordinator"
  */
 export type Target = Boards.Target
 
+/**
+ * A {@link Target} as far as finding it needs to know it: of a selector only its canonical text.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Sought = Boards.Sought
+
 /** @category models @since 0.1.0 */
 export interface Options<in I> {
   /** Instances of one group are counted together, and listed by {@link members}. Default: all are of the group `undefined`. */
@@ -163,6 +171,16 @@ export const makeBoard = <I, S>(
  */
 export const watch = <I, S>(board: Board<I, S>, instance: I, target: Target): "new" | "known" =>
   Rules.watch(board.state, instance, target)
+
+/**
+ * Asks again for what the instance has asked for before. `false`, and nothing is done, where it has not: then check what it
+ * wants, and {@link watch}.
+ *
+ * @category passes
+ * @since 0.1.0
+ */
+export const watchAgain = <I, S>(board: Board<I, S>, instance: I, sought: Sought): boolean =>
+  Rules.watchAgain(board.state, instance, sought)
 
 /**
  * Ends a pass: what the instance asked for in it is what it watches, and nothing else is. Returns the sources that no

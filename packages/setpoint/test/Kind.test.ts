@@ -177,6 +177,20 @@ describe("kinds from data", () => {
       assert.match(error.message, /spec.size/)
     }).pipe(Effect.provide(MemoryStore.layer)))
 
+  it.effect("[S11] an applier owns what it set, not the defaults that a schema filled in", () =>
+    Effect.gen(function*() {
+      const Widget = yield* Effect.fromResult(
+        Kind.fromJsonSchema({ group: "example.dev", version: "v1", kind: "Widget", schema })
+      )
+      const metadata = { name: "a" }
+      const mine = yield* Store.apply(Widget, { metadata, spec: { size: 1 } }, { manager: "me" })
+      assert.deepStrictEqual(mine["spec"], { size: 1, colour: "red" })
+      const again = yield* Store.apply(Widget, { metadata, spec: { size: 1 } }, { manager: "me" })
+      assert.strictEqual(again.metadata.resourceVersion, mine.metadata.resourceVersion)
+      const both = yield* Store.apply(Widget, { metadata, spec: { colour: "blue" } }, { manager: "you" })
+      assert.deepStrictEqual(both["spec"], { size: 1, colour: "blue" })
+    }).pipe(Effect.provide(MemoryStore.layer)))
+
   it("a document that is no schema, and a name that breaks a rule, are typed failures", () => {
     const wrong = Kind.fromJsonSchema({
       group: "example.dev",

@@ -1,4 +1,18 @@
 /**
+ * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
+ *
+ * @since 0.1.0
+ */
+export * as Sim from "./Sim.ts"
+
+/**
+ * Simulation as a test: `it.sim` beside the methods of `@effect/vitest`.
+ *
+ * @since 0.1.0
+ */
+export * as SimTest from "./SimTest.ts"
+
+/**
  * The contract of stores: one suite of tests that every store must pass, whatever it is made of.
  *
  * @since 0.1.0

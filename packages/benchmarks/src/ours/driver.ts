@@ -113,3 +113,19 @@ export const makeDirect = (n: number, makeObject: (i: number) => Raw): Direct =>
     }
   }
 }
+
+/** One store of several kinds: the feed of each, by the name of its kind. */
+export const byKind = (feeds: { readonly [kind: string]: Feed }): Service => {
+  const of = ({ kind }: Address): Service => {
+    const feed = feeds[kind]
+    if (feed === undefined) throw new Error(`nothing feeds ${kind}`)
+    return feed.driver
+  }
+  const [first] = Object.values(feeds)
+  if (first === undefined) throw new Error("give at least one feed")
+  return {
+    ...first.driver,
+    list: (at, options) => of(at).list(at, options),
+    watch: (at, options) => of(at).watch(at, options)
+  }
+}

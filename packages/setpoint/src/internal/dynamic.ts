@@ -72,6 +72,8 @@ export type Hold = (source: Source) => Effect.Effect<Registrations.Feed, never, 
 export interface Dynamic {
   readonly coordinator: WatchCoordinator.WatchCoordinator<EngineRequest, Source>
   readonly sources: Map<Store.Service, Map<string, Array<Source>>>
+  /** What was found last: a pass mostly asks for one kind many times. */
+  lastSource: Source | undefined
   /** Stores by name, so that a tracked read finds its own. */
   readonly stores: Map<string, Store.Service>
   readonly spawn: (work: Effect.Effect<void>) => void
@@ -84,8 +86,25 @@ export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): 
   ...options,
   coordinator: WatchCoordinator.make({ groupOf: (request) => request.registration }),
   sources: new Map(),
+  lastSource: undefined,
   stores: new Map()
 })
+
+const findSource = (
+  self: Dynamic,
+  store: Store.Service,
+  kind: AnyKind,
+  metadataOnly: boolean,
+  transform: Transform | undefined
+): Source | undefined => {
+  const isIt = (source: Source): boolean =>
+    source.store === store && source.kind.groupKind === kind.groupKind && source.metadataOnly === metadataOnly &&
+    source.transform?.name === transform?.name
+  if (self.lastSource !== undefined && isIt(self.lastSource)) return self.lastSource
+  const found = self.sources.get(store)?.get(kind.groupKind)?.find(isIt)
+  if (found !== undefined) self.lastSource = found
+  return found
+}
 
 const sourceOf = (
   self: Dynamic,
@@ -94,13 +113,12 @@ const sourceOf = (
   metadataOnly: boolean,
   transform: Transform | undefined
 ): Source => {
+  const known = findSource(self, store, kind, metadataOnly, transform)
+  if (known !== undefined) return known
   let kinds = self.sources.get(store)
   if (kinds === undefined) self.sources.set(store, kinds = new Map())
   let variants = kinds.get(kind.groupKind)
   if (variants === undefined) kinds.set(kind.groupKind, variants = [])
-  for (const source of variants) {
-    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
-  }
   const source = new Source(self.coordinator, store, kind, metadataOnly, transform)
   variants.push(source)
   return source
@@ -111,26 +129,48 @@ const sourceOf = (
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** The request routes when this returns; its cache is opened by a fiber of its own. */
-export const ask = (self: Dynamic, request: EngineRequest, source: Source, target: WatchCoordinator.Target): void => {
+const ask = (self: Dynamic, request: EngineRequest, source: Source, target: WatchCoordinator.Target): void => {
   request.isWatching = true
   if (WatchCoordinator.watch(source.board, request, target) === "known") return
   if (source.open === undefined) kick(self, source)
   if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
 }
 
-/** The source of what an `InstanceWatcher` request names. */
-export const sourceFor = (self: Dynamic, request: EngineRequest, wanted: InstanceWatcher.Request): Source => {
+/**
+ * Asks again for what this instance has asked for before, and gives its source; `undefined`, and nothing is done, where it
+ * has not. What is known was checked when it was new: so most requests of most passes are neither checked nor parsed.
+ */
+export const askAgain = (
+  self: Dynamic,
+  request: EngineRequest,
+  wanted: InstanceWatcher.Request,
+  sought: WatchCoordinator.Sought
+): Source | undefined => {
   const store = wanted.store ?? request.registration.store
-  if (!self.stores.has(store.name)) self.stores.set(store.name, store)
-  return sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  const source = findSource(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  return source !== undefined && WatchCoordinator.watchAgain(source.board, request, sought) ? source : undefined
 }
 
-/** Why the cache of a source is not synced, and when it is tried again. */
+/** Asks for what an `InstanceWatcher` request names, which was checked. */
+export const askFor = (
+  self: Dynamic,
+  request: EngineRequest,
+  wanted: InstanceWatcher.Request,
+  target: WatchCoordinator.Target
+): Source => {
+  const store = wanted.store ?? request.registration.store
+  if (!self.stores.has(store.name)) self.stores.set(store.name, store)
+  const source = sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  ask(self, request, source, target)
+  return source
+}
+
+/** Why the cache of a source is not synced, and when it is tried again; `undefined` where no attempt has failed. */
 export const cooldown = (
   self: Dynamic,
   source: Source
 ): { readonly why: string; readonly retryInMillis: number } | undefined =>
-  source.open && Informer.cooldown(source.open.informer, self.now())
+  source.open === undefined || source.isSynced ? undefined : Informer.cooldown(source.open.informer, self.now())
 
 /** The source of a tracked read, where its store is known: whole objects, so that it answers the next read. */
 const trackedSource = (self: Dynamic, store: string, kind: AnyKind): Source | undefined => {
@@ -164,24 +204,26 @@ export const tracksMany = (
   options: ReaderListOptions
 ): Source | undefined => {
   const source = trackedSource(self, store, kind)
-  const target = targetOf(options)
-  if (source === undefined || target === undefined) return undefined
+  if (source === undefined) return undefined
+  const sought = soughtBy(options)
+  if (WatchCoordinator.watchAgain(source.board, request, sought)) return source
+  const target = targetOf(sought)
+  if (target === undefined) return undefined
   ask(self, request, source, target)
   return source
 }
 
-const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefined => {
-  if (options.ownerUid !== undefined) return { _tag: "Owner", uid: options.ownerUid }
-  if (options.name !== undefined && options.namespace !== undefined) {
-    return { _tag: "Name", namespace: options.namespace, name: options.name }
-  }
-  if (options.selector === undefined) {
-    return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
-  }
-  const selector = Selector.parse(options.selector)
-  return Result.isSuccess(selector)
-    ? { _tag: "Selector", namespace: options.namespace, selector: selector.success }
-    : undefined
+const soughtBy = ({ name, namespace, ownerUid, selector }: ReaderListOptions): WatchCoordinator.Sought => {
+  if (ownerUid !== undefined) return { _tag: "Owner", uid: ownerUid }
+  if (name !== undefined && namespace !== undefined) return { _tag: "Name", namespace, name }
+  return { _tag: "Selector", namespace, selector: selector === undefined ? Selector.everything : { text: selector } }
+}
+
+const targetOf = (sought: WatchCoordinator.Sought): WatchCoordinator.Target | undefined => {
+  if (sought._tag !== "Selector") return sought
+  const { namespace, selector: { text } } = sought
+  const selector = Selector.parse(text)
+  return Result.isSuccess(selector) ? { _tag: "Selector", namespace, selector: selector.success } : undefined
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -199,7 +241,7 @@ const snapshotKey = (snapshot: Snapshot): string => {
   }
 }
 
-const targetText = (target: WatchCoordinator.Target): string =>
+const targetText = (target: WatchCoordinator.Sought): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
 
 /** So many reads of one instance are compared with a cache that has not synced; of more, that they were. */
@@ -218,7 +260,7 @@ const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): v
   const { _tag } = snapshot
   const target = _tag === "One"
     ? { _tag: "Name" as const, ...snapshot.key }
-    : _tag === "Many" && targetOf(snapshot.options)
+    : _tag === "Many" && soughtBy(snapshot.options)
   if (target) reads.delete(targetText(target))
 }
 
@@ -296,16 +338,28 @@ const listed = (informer: Informer.Informer, options: ReaderListOptions): Readon
 
 const lateSync: Cause = { _tag: "Relist" }
 
-/** The cache has synced: whoever read something else before is woken. */
+/** Instances that are compared before the event loop has its turn. */
+const comparedAtOnce = 1000
+
+/**
+ * The cache has synced: whoever read something else before is woken. What changes meanwhile is routed, so that it does not
+ * matter when an instance's turn comes. Where the source is closed meanwhile, nobody waits for the rest.
+ */
 const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer): void => {
-  for (const [request, snapshots] of source.reads) {
-    for (const snapshot of snapshots.values()) {
-      if (!differs(informer, snapshot)) continue
-      self.add(request, lateSync, 2)
-      break
+  if (source.reads.size === 0) return
+  self.spawn(Effect.gen(function*() {
+    let compared = 0
+    for (const [request, snapshots] of source.reads) {
+      if (source.open?.informer !== informer) return
+      source.reads.delete(request)
+      for (const snapshot of snapshots.values()) {
+        if (!differs(informer, snapshot)) continue
+        self.add(request, lateSync, 2)
+        break
+      }
+      if (++compared % comparedAtOnce === 0) yield* Effect.yieldNow
     }
-  }
-  source.reads.clear()
+  }))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -412,6 +466,7 @@ const close = (source: Source): Effect.Effect<void> =>
   })
 
 const forget = (self: Dynamic, source: Source): void => {
+  if (self.lastSource === source) self.lastSource = undefined
   const kinds = self.sources.get(source.store)
   const left = kinds?.get(source.kind.groupKind)?.filter((other) => other !== source) ?? []
   if (left.length > 0) kinds?.set(source.kind.groupKind, left)

@@ -110,13 +110,16 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   /** Asks for a dynamic watch. After the pass has ended nobody would commit it, so it is not taken. */
   ask(request: WatchRequest): InvalidRequest | NotSynced | undefined {
     if (this.#hasEnded) return new InvalidRequest({ field: "pass", why: "has ended; ask while it runs" })
-    const target = WatchTarget.of(request)
-    if (Result.isFailure(target)) return new InvalidRequest(target.failure)
+    const { dynamic } = this.#host
+    let source = Dynamic.askAgain(dynamic, this.request, request, WatchTarget.sought(request))
+    if (source === undefined) {
+      const target = WatchTarget.of(request)
+      if (Result.isFailure(target)) return new InvalidRequest(target.failure)
+      source = Dynamic.askFor(dynamic, this.request, request, target.success)
+    }
     this.#hasAsked = true
-    const source = Dynamic.sourceFor(this.#host.dynamic, this.request, request)
-    Dynamic.ask(this.#host.dynamic, this.request, source, target.success)
     this.#answersBy(source)
-    const cooling = Dynamic.cooldown(this.#host.dynamic, source)
+    const cooling = Dynamic.cooldown(dynamic, source)
     return cooling && new NotSynced(cooling)
   }
 

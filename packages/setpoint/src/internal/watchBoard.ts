@@ -16,6 +16,15 @@ export type Target =
   | { readonly _tag: "Owner"; readonly uid: string }
   | { readonly _tag: "Index"; readonly index: string; readonly value: string }
 
+/** A target, as far as finding it needs to know it. */
+export type Sought =
+  | Exclude<Target, { readonly _tag: "Selector" }>
+  | {
+    readonly _tag: "Selector"
+    readonly namespace: string | undefined
+    readonly selector: { readonly text: string }
+  }
+
 /** What a board needs to know of a request. */
 export interface Asked<I> {
   readonly instance: I
@@ -61,7 +70,7 @@ export const size = ({ counts }: { readonly counts: Counts }): number =>
   counts.Name + counts.Selector + counts.Owner + counts.Index
 
 /** Whether two requests ask for the same thing. */
-export const same = (a: Target, b: Target): boolean => {
+export const same = (a: Target, b: Sought): boolean => {
   switch (a._tag) {
     case "Name":
       return b._tag === "Name" && a.name === b.name && a.namespace === b.namespace
@@ -85,7 +94,7 @@ const indexOf = <I, R extends Asked<I>>({ indexes }: State<I, R>, name: string):
 }
 
 /** The requests for the same thing. */
-export const postingOf = <I, R extends Asked<I>>(state: State<I, R>, target: Target): Posting<I, R> | undefined => {
+export const postingOf = <I, R extends Asked<I>>(state: State<I, R>, target: Sought): Posting<I, R> | undefined => {
   switch (target._tag) {
     case "Name": {
       const names = state.names.get(target.namespace)

@@ -36,11 +36,14 @@ export interface State<I, S> {
   readonly groupOf: (instance: I) => unknown
   /** By group, then by instance. */
   readonly groups: Map<unknown, Map<I, WatchSet<I, S>>>
+  /** What was found last: a pass asks many times for one instance. */
+  last: { readonly instance: I; readonly set: WatchSet<I, S> } | undefined
 }
 
 export const make = <I, S>(groupOf: (instance: I) => unknown): State<I, S> => ({
   groupOf,
-  groups: new Map()
+  groups: new Map(),
+  last: undefined
 })
 
 export const makeBoard = <I, S>(coordinator: State<I, S>, source: S, indexes: Board.Indexes): Source<I, S> => ({
@@ -49,8 +52,12 @@ export const makeBoard = <I, S>(coordinator: State<I, S>, source: S, indexes: Bo
   ...Board.make<I, Request<I, S>>(indexes)
 })
 
-export const find = <I, S>({ groupOf, groups }: State<I, S>, instance: I): WatchSet<I, S> | undefined =>
-  groups.get(groupOf(instance))?.get(instance)
+export const find = <I, S>(state: State<I, S>, instance: I): WatchSet<I, S> | undefined => {
+  if (state.last?.instance === instance) return state.last.set
+  const set = state.groups.get(state.groupOf(instance))?.get(instance)
+  if (set !== undefined) state.last = { instance, set }
+  return set
+}
 
 const makeSet = <I, S>(): WatchSet<I, S> => ({ requests: [], committed: 0, pass: 0, next: 0 })
 
@@ -61,8 +68,10 @@ const remember = <I, S>({ groupOf, groups }: State<I, S>, instance: I, set: Watc
   else group.set(instance, set)
 }
 
-const forget = <I, S>({ groupOf, groups }: State<I, S>, instance: I): void => {
-  const key = groupOf(instance)
+const forget = <I, S>(state: State<I, S>, instance: I): void => {
+  const { groups } = state
+  const key = state.groupOf(instance)
+  state.last = undefined
   const group = groups.get(key)
   if (group?.delete(instance) !== true) throw new Error("D2 is broken: a watch set is not in its group")
   if (group.size === 0) groups.delete(key)
@@ -83,13 +92,23 @@ export const watch = <I, S>(board: Source<I, S>, instance: I, target: Board.Targ
   return "new"
 }
 
+/** Asks again for what the instance has asked for before; `false`, and nothing is done, where it has not. */
+export const watchAgain = <I, S>(board: Source<I, S>, instance: I, sought: Board.Sought): boolean => {
+  const set = find(board.coordinator, instance)
+  if (set === undefined) return false
+  const known = isExpected(set, board, sought) ?? Board.requestOf(Board.postingOf(board, sought), instance)
+  if (known === undefined) return false
+  askAgain(set, known)
+  return true
+}
+
 /** How many requests in a row a pass may leave out, and those that follow are still expected. */
 const skippedAtMost = 3
 
 const isExpected = <I, S>(
   set: WatchSet<I, S>,
   board: Source<I, S>,
-  target: Board.Target
+  target: Board.Sought
 ): Request<I, S> | undefined => {
   for (let at = set.next; at <= set.next + skippedAtMost && at < set.committed; at++) {
     const request = set.requests[at]

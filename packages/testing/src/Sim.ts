@@ -1,0 +1,480 @@
+/**
+ * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
+ *
+ * {@link check} takes a production Layer, unchanged, and a workload. It runs the Layer with its engine, caches, queues and
+ * a store in one synchronous loop, under its own scheduler, clock and randomness; tries every single fault at every call
+ * of every pass, then every pair, then random ones; and fails with the shortest story that breaks, and a token that
+ * replays it. A run takes milliseconds, so that thousands are tried where a cluster tries one.
+ *
+ * **Ordering** A run is the plain run and a list of deviations from it, each at a named point
+ * (`process/registration/key/pass/operation:kind/name`). At a point nothing odd happens unless the list names it. All
+ * lists of one deviation are tried before those of two, so that the first that fails has the fewest there are.
+ *
+ * **Delivery** What can happen: a process is killed before a call or after it took effect (`kill`, `kill-after`); a call is
+ * refused (`refuse`), applied with its reply lost (`lose`), answered late (`slow`), or comes after the next step of the
+ * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
+ * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
+ * killed (`restart`) or stopped gracefully (`stop`). Off unless asked for: the lists of a new process are old (`old`), which
+ * stores of Setpoint's contract never do; somebody deletes an object that the workload did not make (`delete`).
+ * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
+ *
+ * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
+ * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` (P6);
+ * observedGeneration is honest (P8); a key has one pass at a time (P10); what others want is seen by a pass that began
+ * after (P11); no defect, and a graceful stop ends (P13); cached objects are not edited (P17: they are frozen, so that an
+ * edit is a defect); a restart at rest writes nothing (P19). Two runs of one list must be equal, else what leaks is named.
+ *
+ * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried.
+ *
+ * Limits, plainly: a bounded search is no proof; what needs three deviations or a long workload is left to chance. The
+ * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
+ * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
+ *
+ * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, two
+ * processes at once (X16), clock jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2, source
+ * lines in stories, an HTML page, progress on a terminal, `Sim.world` and `Sim.wrap`.
+ *
+ * @since 0.1.0
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
+import * as Choices from "./internal/sim/choices.ts"
+import * as Externals from "./internal/sim/external.ts"
+import * as Report from "./internal/sim/report.ts"
+import * as Search from "./internal/sim/search.ts"
+import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
+import type * as Story from "./internal/sim/story.ts"
+import * as Workloads from "./internal/sim/workload.ts"
+
+/**
+ * What can happen instead of what is planned: see the module.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Fault = AnyFault
+
+/**
+ * What predicates see: the store as it is, past every cache.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type World = Story.View
+
+/**
+ * One change of the store, as `never` sees it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Change = Story.Change
+
+/**
+ * One thing that a user, or anybody else, does.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Step<A = unknown> = Workloads.Step<A>
+
+/**
+ * What is done to the world while a check runs.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Workload<out A> {
+  readonly steps: ReadonlyArray<Step<A>>
+}
+
+/**
+ * A service outside of the store, and the fake that stands for it. Made by {@link external}.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type External<S, F> = Externals.External<S, F>
+
+/**
+ * What {@link check} takes. Only `controllers` and `workload` are needed.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options<A, S = never> {
+  /** The production Layer, without its store. */
+  readonly controllers: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver | NoInfer<S>>
+  readonly workload: Workload<A>
+  /**
+   * Whether an object of the workload is as it should be, asked at rest. Default: the end of every run is compared with
+   * that of the plain run.
+   */
+  readonly matches?: ((object: A, world: World) => boolean) | undefined
+  /** What must never hold, by name; asked after every change, which it is given. */
+  readonly never?: { readonly [name: string]: (world: World, change: Change) => boolean } | undefined
+  /** What must hold at rest, by name. */
+  readonly atRest?: { readonly [name: string]: (world: World) => boolean } | undefined
+  /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
+  readonly external?: ReadonlyArray<External<S, unknown>> | undefined
+  /** Default: {@link defaultFaults}. */
+  readonly faults?: ReadonlyArray<Fault> | undefined
+  /** All runs with at most so many deviations. Default 2. */
+  readonly depth?: number | undefined
+  /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
+  readonly maxRuns?: number | undefined
+  /** Random runs after that. Default 200. */
+  readonly random?: number | undefined
+  /** Default 1. */
+  readonly seed?: number | undefined
+  /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
+  readonly maxSteps?: number | undefined
+  /** Tokens that failed once: replayed first. One whose point no longer exists fails the check and says so. */
+  readonly tokens?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * What a clean check tried: all `runs` with at most `depth` deviations, and `random` random ones.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Summary {
+  readonly depth: number
+  readonly runs: number
+  readonly random: number
+  /** Points of the plain run. */
+  readonly points: number
+  /** All of it in words. */
+  readonly text: string
+}
+
+/**
+ * The shortest story that breaks.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Counterexample", {
+  /** `P1` … `P19`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
+  law: Schema.String,
+  title: Schema.String,
+  /** Replays it: {@link replay}. */
+  token: Schema.String,
+  deviations: Schema.Int,
+  /** Runs that were tried before it was found. */
+  runs: Schema.Int,
+  report: Schema.String
+}) {
+  override get message(): string {
+    return `\n${this.report}`
+  }
+}
+
+/**
+ * All that a store of Setpoint's contract and its users may do.
+ *
+ * @category faults
+ * @since 0.1.0
+ */
+export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) => fault !== "old" && fault !== "delete")
+
+/**
+ * Every fault there is.
+ *
+ * @category faults
+ * @since 0.1.0
+ */
+export const allFaults: ReadonlyArray<Fault> = faults
+
+// ---------------------------------------------------------------------------------------------------------------------
+// checking
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Searches for a run that breaks a law; fails with the one that has the fewest deviations.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Controller, Kind, Owner, Reconciler, Store } from "setpoint"
+ *
+ * const spec = Schema.Struct({ size: Schema.Int })
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec })
+ * const Volume = Kind.make({ group: "example.dev", version: "v1", kind: "Volume", spec })
+ *
+ * const widgets = Reconciler.make(Widget, {
+ *   owns: [Volume],
+ *   reconcile: Effect.fnUntraced(function*(request) {
+ *     const widget = yield* Store.get(Widget, request)
+ *     const owned = yield* Owner.setController({ metadata: { name: request.name }, spec: widget.spec }, widget)
+ *     yield* Store.ensure(Volume, request, () => owned)
+ *   })
+ * })
+ *
+ * const program = Sim.check({
+ *   controllers: Controller.layerFor(widgets).pipe(Layer.provide(Controller.layer())),
+ *   workload: Sim.changes(Widget, { names: 1 }),
+ *   matches: (widget, world) => world.get(Volume, widget.metadata.name)?.spec.size === widget.spec.size,
+ *   depth: 1,
+ *   random: 10
+ * })
+ *
+ * console.log(Effect.runSync(program).text)
+ * ```
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summary, Counterexample> =>
+  Effect.suspend(() => {
+    const spec = specOf(options)
+    for (const token of options.tokens ?? []) {
+      const failure = replayed(spec, token)
+      if (failure !== undefined) return Effect.fail(failure)
+    }
+    const searched = Search.search(spec, {
+      depth: options.depth ?? 2,
+      maxRuns: options.maxRuns ?? 2_000,
+      random: options.random ?? 200,
+      seed: spec.seed
+    })
+    if (searched._tag === "Found") return Effect.fail(counterexample(searched))
+    const { depth, points, random, runs } = searched.tried
+    return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+  })
+
+/**
+ * Runs one list of deviations again: fails as it failed, or says which of its points was not reached.
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const replay = <A, S = never>(options: Options<A, S>, token: string): Effect.Effect<void, Counterexample> =>
+  Effect.suspend(() => {
+    const failure = replayed(specOf(options), token)
+    return failure === undefined ? Effect.void : Effect.fail(failure)
+  })
+
+/**
+ * Only what costs least and finds most: the process is killed at every call that changes something, and before every
+ * other that could show it.
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const crashes = <A, S = never>(options: Options<A, S>): Effect.Effect<Summary, Counterexample> =>
+  check({ ...options, faults: ["kill", "kill-after", "restart"], depth: 1, random: 0 })
+
+const replayed = (spec: Spec, token: string): Counterexample | undefined => {
+  const plan = Choices.parse(token)
+  if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
+  const told = Search.replay(spec, plan)
+  const unmet = plan.find(({ alternative, point }) =>
+    !told.taken.some((taken) => taken.point === point && taken.alternative === alternative)
+  )
+  if (unmet !== undefined && told.violation === undefined) {
+    return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
+  }
+  if (told.violation === undefined) return undefined
+  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
+  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
+}
+
+const invalidToken = (token: string, why: string): Counterexample => {
+  const title = `the token cannot be replayed: ${why}`
+  return new Counterexample({
+    law: "input",
+    title,
+    token,
+    deviations: 0,
+    runs: 0,
+    report: `FAIL  ${title}\n  ${token}`
+  })
+}
+
+const counterexample = (found: Search.Found): Counterexample =>
+  new Counterexample({
+    law: found.violation.law,
+    title: found.violation.title,
+    token: Choices.print(found.plan),
+    deviations: found.plan.length,
+    runs: found.tried.runs + found.tried.random,
+    report: Report.failure(found)
+  })
+
+const specOf = <A, S>(options: Options<A, S>): Spec => {
+  const { matches, workload } = options
+  const kinds = new Map(workload.steps.flatMap(({ kind }) => kind === undefined ? [] : [[kind.groupKind, kind]]))
+  return {
+    // The externals give what the Layer needs beside the store; a Spec no longer tells which services these are.
+    layer: options.controllers as Spec["layer"],
+    steps: workload.steps,
+    kinds: [...kinds.values()],
+    // Asked about objects of the kinds of the steps alone, which are of type A.
+    matches: matches && ((object, world) => matches(object as A, world)),
+    never: options.never ?? {},
+    atRest: options.atRest ?? {},
+    external: options.external ?? [],
+    faults: new Set(options.faults ?? defaultFaults),
+    seed: options.seed ?? 1,
+    maxSteps: options.maxSteps ?? 20_000
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// workloads
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Users of a kind, with specs drawn from its Schema: each name is created, edited, deleted, and created again at once
+ * under its old name; the second one is edited meanwhile.
+ *
+ * @category workloads
+ * @since 0.1.0
+ */
+export const changes = <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  options: {
+    /** How many objects: at most 26. Default 2. */
+    readonly names?: number | undefined
+    /** Other seeds draw other specs. Default 1. */
+    readonly seed?: number | undefined
+  } = {}
+): Workload<A> => {
+  const names = Array.from({ length: options.names ?? 2 }, (_, index) => String.fromCodePoint(97 + index))
+  const drawn = Workloads.fields(kind, names.length * 3, options.seed ?? 1)
+  const fields = (name: number, life: number) => drawn[(name * 3 + life) % drawn.length] ?? drawn[0]
+  const createAs = (name: string, life: number) => {
+    // The declared fields as drawn, and a name: all that creates an object.
+    const input = { ...fields(names.indexOf(name), life), metadata: { name } } as Kind.Input<A>
+    return create(kind, input)
+  }
+  const editAs = (name: string, life: number): Step<A> => {
+    const run = Workloads.edit(kind, { name }, (object) => ({ ...object, ...fields(names.indexOf(name), life) }))
+    return Workloads.step(`edit ${kind.address.kind} ${name}`, kind, run)
+  }
+  return script([
+    ...names.map((name) => createAs(name, 0)),
+    ...names.flatMap((name) => [editAs(name, 1), remove(kind, { name }), soon(createAs(name, 2))]),
+    ...names.slice(0, 1).map((name) => remove(kind, { name }))
+  ])
+}
+
+/**
+ * A workload written by hand.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ size: Schema.Int }) })
+ *
+ * const workload = Sim.script([
+ *   Sim.create(Widget, { metadata: { name: "a" }, spec: { size: 1 } }),
+ *   Sim.edit(Widget, { name: "a" }, () => ({ spec: { size: 2 } })),
+ *   Sim.remove(Widget, { name: "a" })
+ * ])
+ * ```
+ *
+ * @category workloads
+ * @since 0.1.0
+ */
+export const script = <A>(steps: ReadonlyArray<Step<A>>): Workload<A> => ({ steps })
+
+/**
+ * Somebody creates an object. Steps are 20 seconds apart, so that the controllers come to rest in between.
+ *
+ * @category steps
+ * @since 0.1.0
+ */
+export const create = <A extends Resource.Any>(kind: Kind.Kind<A>, input: Kind.Input<A>): Step<A> =>
+  Workloads.step(`create ${kind.address.kind} ${input.metadata.name ?? ""}`, kind, Store.create(kind, input))
+
+/**
+ * Somebody edits an object: the declared fields that are given replace those that are there.
+ *
+ * @category steps
+ * @since 0.1.0
+ */
+export const edit = <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  key: Resource.KeyInput,
+  f: (object: A) => Partial<Omit<Kind.Input<A>, "status">>
+): Step<A> =>
+  Workloads.step(
+    `edit ${kind.address.kind} ${Resource.keyText(key)}`,
+    kind,
+    Workloads.edit(
+      kind,
+      key,
+      (object) => ({ ...object, ...f(object), metadata: { ...object.metadata, ...f(object).metadata } })
+    )
+  )
+
+/**
+ * Somebody deletes an object.
+ *
+ * @category steps
+ * @since 0.1.0
+ */
+export const remove = <A extends Resource.Any>(kind: Kind.Kind<A>, key: Resource.KeyInput): Step<A> =>
+  Workloads.step(`delete ${kind.address.kind} ${Resource.keyText(key)}`, kind, Store.deleteUnconditionally(kind, key))
+
+/**
+ * Anything that somebody does, at once: other actors' writes, for example. `matches` is not asked about its objects.
+ *
+ * @category steps
+ * @since 0.1.0
+ */
+export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store.Store>): Step<never> =>
+  Workloads.step(title, undefined, effect)
+
+/**
+ * The same step, a millisecond after the one before it.
+ *
+ * @category steps
+ * @since 0.1.0
+ */
+export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+
+// ---------------------------------------------------------------------------------------------------------------------
+// external services
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Stands a fake in for a service: one for a whole run, outside of every process that is killed. Each method that gives an
+ * Effect becomes a point; it must answer at once, without waiting. With `fails` its calls are also refused, and applied
+ * with their reply lost.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Context, Effect } from "effect"
+ *
+ * class Cloud extends Context.Service<Cloud, {
+ *   readonly create: (name: string) => Effect.Effect<void, Error>
+ * }>()("example/Cloud") {}
+ *
+ * const cloud = Sim.external(Cloud, () => {
+ *   const volumes = new Set<string>()
+ *   return { volumes, create: (name) => Effect.sync(() => void volumes.add(name)) }
+ * }, { fails: () => new Error("the cloud does not answer") })
+ *
+ * const noLeak = (world: Sim.World) => world.external(cloud).volumes.size === 0
+ * ```
+ *
+ * @category external
+ * @since 0.1.0
+ */
+export const external = <I, S extends object, F extends S, E = never>(
+  service: Context.Key<I, S>,
+  fake: () => F,
+  options: { readonly fails?: (() => E) | undefined } = {}
+): External<I, F> => Externals.make(service, fake, options.fails)

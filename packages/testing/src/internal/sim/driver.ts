@@ -1,0 +1,416 @@
+/**
+ * The store as one process sees it: every call is a point where something odd can happen, every event arrives when its
+ * turn comes, after the replies that are due. So a cache is behind by default, as it is in production (X04).
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import { MemoryStore, Pass, Resource, type StoreDriver, StoreError } from "setpoint"
+import * as Choices from "./choices.ts"
+import type { External, Gate } from "./external.ts"
+import * as Loop from "./loop.ts"
+import { type Fault, sentence } from "./spec.ts"
+import * as World from "./world.ts"
+
+/** How long a slow reply takes: past the next step of the workload. */
+const slowMillis = 25_000
+const lateMillis = 500
+const stillMillis = 2_000
+
+/** Whose call it is, and its name without the number of equal ones. */
+interface Caller {
+  readonly who: "pass" | "engine" | "collector" | "outside"
+  readonly name: string
+  readonly pass: Pass.Pass | undefined
+}
+
+const callerOf = (process: Loop.Process, fiber: Fiber.Fiber<unknown, unknown>, operation: string): Caller => {
+  const pass = fiber.getRef(Pass.Current)
+  if (pass !== undefined) {
+    const name = `${process.label}/${pass.registration}/${World.nameOf(pass.request)}/${pass.number}/${operation}`
+    return { who: "pass", name, pass }
+  }
+  const caller = fiber.getRef(Pass.Caller)
+  const who = caller.startsWith("informer/") ? "engine" : caller === "collector" ? "collector" : "outside"
+  return { who, name: `${process.label}/${caller}/${operation}`, pass }
+}
+
+/** What a call does when its turn comes, and how its odd ends look. */
+interface Call<A, E> {
+  readonly operation: string
+  readonly apply: () => Exit.Exit<A, E>
+  /** Beside the kills. */
+  readonly alternatives: (caller: Caller) => ReadonlyArray<Fault>
+  /** Whether it will change anything: asked just before it does. */
+  readonly willChange: () => boolean
+  readonly refused: () => E
+  readonly lost: () => E
+  /** Somebody else comes first. */
+  readonly rival: () => void
+}
+
+const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => {
+    const caller = callerOf(process, fiber, call.operation)
+    return Effect.callback<A, E>((resume) => {
+      let isCancelled = false
+      const reply = (exit: Exit.Exit<A, E>) => {
+        if (!isCancelled) resume(exit)
+      }
+      Loop.call(world.loop, process, () => {
+        // An interrupted call may have been sent: it takes effect all the same, as on a real connection (X12).
+        takeTurn(world, process, caller, call, reply, true)
+      })
+      return Effect.sync(() => {
+        isCancelled = true
+      })
+    })
+  })
+
+const takeTurn = <A, E>(
+  world: World.World,
+  process: Loop.Process,
+  caller: Caller,
+  call: Call<A, E>,
+  reply: (exit: Exit.Exit<A, E>) => void,
+  mayWait: boolean
+): void => {
+  const willChange = call.willChange()
+  const offered = alternatives(world, process, caller, call, willChange, mayWait)
+  const name = mayWait ? Choices.numbered(world.choices, caller.name) : `${caller.name}~`
+  const alternative = Choices.pick(world.choices, name, offered)
+  if (alternative !== undefined) {
+    World.tell(world, process.label, `${caller.name.slice(process.label.length + 1)}: ${sentence(alternative)}`, true)
+  }
+  switch (alternative) {
+    case "kill":
+      return world.hooks.kill(world, process)
+    case "kill-after":
+      call.apply()
+      return world.hooks.kill(world, process)
+    case "refuse":
+      return reply(Exit.fail(call.refused()))
+    case "lose":
+      call.apply()
+      return reply(Exit.fail(call.lost()))
+    case "rival":
+      call.rival()
+      return reply(call.apply())
+    case "early":
+      world.hooks.takeStep(world)
+      return reply(call.apply())
+    case "slow": {
+      const exit = call.apply()
+      Loop.after(world.loop, process, slowMillis, () => reply(exit), caller.pass)
+      return
+    }
+    case "behind":
+      return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, false))
+    default:
+      return reply(call.apply())
+  }
+}
+
+const alternatives = <A, E>(
+  world: World.World,
+  process: Loop.Process,
+  caller: Caller,
+  call: Call<A, E>,
+  willChange: boolean,
+  mayWait: boolean
+): ReadonlyArray<Fault> => {
+  if (!world.hasFaults) return []
+  const offered: Array<Fault> = []
+  if (canKillHere(world, process)) offered.push("kill")
+  if (willChange) {
+    offered.push("kill-after")
+    world.killedAt.set(process.label, signature(world, 1))
+  }
+  offered.push(...call.alternatives(caller))
+  if (caller.who === "pass" && world.stepsTaken < world.spec.steps.length) offered.push("early")
+  if (caller.who === "pass" && mayWait && Loop.isContended(world.loop)) offered.push("behind")
+  return offered.filter((fault) => world.spec.faults.has(fault))
+}
+
+/** A killed process knows nothing: kills between which nothing happened have one future, and are tried once. */
+const canKillHere = (world: World.World, process: Loop.Process): boolean => {
+  const here = signature(world, 0)
+  if (world.killedAt.get(process.label) === here) return false
+  world.killedAt.set(process.label, here)
+  return true
+}
+
+const signature = (world: World.World, more: number): string =>
+  `${world.core.timeline.latest.revision + more}/${world.externalCalls}/${world.stepsTaken}`
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the store
+// ---------------------------------------------------------------------------------------------------------------------
+
+const reads = ({ who }: Caller): ReadonlyArray<Fault> => who === "collector" ? [] : ["refuse", "slow"]
+
+/** The driver of one process. */
+export const make = (world: World.World, process: Loop.Process): StoreDriver.Service => {
+  const { driver } = world
+  const read = <A>(
+    operation: string,
+    subject: StoreError.Subject,
+    effect: () => Effect.Effect<A, StoreError.StoreError>
+  ) =>
+    call(world, process, {
+      operation,
+      apply: () => World.at(world, effect()),
+      alternatives: reads,
+      willChange: () => false,
+      refused: () => refusal(subject),
+      lost: () => refusal(subject),
+      rival: () => {}
+    })
+  return {
+    ...driver,
+    kinds: read("kinds", everything, () => driver.kinds),
+    get: (at, key, options) =>
+      read(`get:${at.kind}/${World.nameOf(key)}`, subjectOf("get", at, key), () => driver.get(at, key, options)),
+    list: (at, options) =>
+      read(
+        `list:${at.kind}`,
+        subjectOf("list", at, wholeKind),
+        () => driver.list(at, atOldRevision(world, at, options))
+      ),
+    outcome: (writeId) =>
+      read(
+        "outcome",
+        everything,
+        () => world.lost.has(writeId) ? Effect.succeed("forgotten" as const) : driver.outcome(writeId)
+      ),
+    write: (at, write, options) => written(world, process, at, write, options),
+    watch: (at, options) => watched(world, process, at, options),
+    fence: (lease, epoch) => read(`fence:${lease}`, everything, () => driver.fence(lease, epoch))
+  }
+}
+
+/** The first lists of a process that came back to an old view (X05): a snapshot that the store still keeps. */
+const atOldRevision = (
+  world: World.World,
+  _: StoreDriver.KindAddress,
+  options: StoreDriver.ListOptions
+): StoreDriver.ListOptions => {
+  const writeId = world.oldList === undefined ? undefined : world.writeIds.get(world.oldList)
+  if (writeId === undefined || options.page !== undefined || options.ownerUid !== undefined) return options
+  return { ...options, page: JSON.stringify([world.oldList, writeId, ""]) }
+}
+
+const written = (
+  world: World.World,
+  process: Loop.Process,
+  at: StoreDriver.KindAddress,
+  write: StoreDriver.Write,
+  options: StoreDriver.WriteOptions
+): Effect.Effect<StoreDriver.Written, StoreError.StoreError> => {
+  const key = write.op === "patch" || write.op === "delete" ? write.key : Resource.key(write.object)
+  const subject = subjectOf(write.op, at, key)
+  const isNews = !World.isEventKind(at) && options.dryRun !== true
+  return call(world, process, {
+    operation: `${write.op}:${at.kind}/${World.nameOf(key)}`,
+    apply: () => World.at(world, World.write(world, process.label, at, write, options)),
+    alternatives: ({ who }) =>
+      who === "collector" || !isNews
+        ? []
+        : options.revision === undefined
+        ? ["refuse", "lose", "slow"]
+        : ["refuse", "lose", "slow", "rival"],
+    willChange: () => isNews && Exit.isSuccess(judged(world, at, write, options)),
+    refused: () => refusal(subject),
+    lost: () => {
+      world.lost.add(options.writeId)
+      return StoreError.make(subject, new StoreError.UnknownOutcome({ why: "simulated", writeId: options.writeId }))
+    },
+    rival: () => touch(world, at, key)
+  })
+}
+
+/** What the store would say: fails where the write is refused or changes nothing. */
+const judged = (
+  world: World.World,
+  at: StoreDriver.KindAddress,
+  write: StoreDriver.Write,
+  options: StoreDriver.WriteOptions
+): Exit.Exit<void, unknown> =>
+  World.at(
+    world,
+    Effect.flatMap(
+      world.driver.write(at, write, { ...options, dryRun: true }),
+      ({ changed }) => changed ? Effect.void : Effect.fail("unchanged")
+    )
+  )
+
+/** A write of another actor that desires nothing: the object's revision moves on (X09). */
+const touch = (world: World.World, at: StoreDriver.KindAddress, key: Resource.Key): void => {
+  const patch = { metadata: { annotations: { [rivalAnnotation]: String(world.loop.steps) } } }
+  const options = { writeId: `rival-${world.loop.steps}`, hasStatus: true }
+  World.at(world, World.write(world, "rival", at, { op: "patch", key, type: "merge", patch }, options))
+}
+
+export const rivalAnnotation = "sim.setpoint.dev/rival"
+
+const wholeKind: Resource.Key = { namespace: "", name: "" }
+const everything: StoreError.Subject = { operation: "call", kind: "store", key: wholeKind }
+
+const subjectOf = (operation: string, at: StoreDriver.KindAddress, key: Resource.Key): StoreError.Subject => ({
+  operation,
+  kind: at.group === "" ? at.kind : `${at.kind}.${at.group}`,
+  key
+})
+
+const refusal = (subject: StoreError.Subject): StoreError.StoreError =>
+  StoreError.make(subject, new StoreError.Unavailable({ why: "simulated" }))
+
+// ---------------------------------------------------------------------------------------------------------------------
+// watches
+// ---------------------------------------------------------------------------------------------------------------------
+
+type Frame = readonly [ReadonlyArray<StoreDriver.WatchEvent>]
+
+const watched = (
+  world: World.World,
+  process: Loop.Process,
+  at: StoreDriver.KindAddress,
+  options: StoreDriver.WatchOptions
+): Stream.Stream<ReadonlyArray<StoreDriver.WatchEvent>, StoreError.StoreError> =>
+  Stream.unwrap(Effect.map(
+    Effect.acquireRelease(
+      Effect.withFiber((fiber) => {
+        const subject = subjectOf("watch", at, wholeKind)
+        const opened = MemoryStore.Core.watch(world.core, at, options)
+        if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
+        const caller = callerOf(process, fiber, `event:${at.kind}`)
+        return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
+      }),
+      (watch) => Effect.sync(watch.close)
+    ),
+    (watch) => Stream.fromPull(Effect.succeed(watch.pull))
+  ))
+
+/** One watch: hands over one event at a time, each at a point of its own. */
+const makeWatch = (
+  world: World.World,
+  process: Loop.Process,
+  caller: Caller,
+  watch: MemoryStore.Core.Watch,
+  subject: StoreError.Subject
+) => {
+  const taken: Array<StoreDriver.WatchEvent> = []
+  let ended: StoreError.Reason | undefined
+  let isOnItsWay = false
+  let resume: ((effect: Effect.Effect<Frame, StoreError.StoreError>) => void) | undefined
+
+  const close = () => {
+    process.connections.delete(close)
+    MemoryStore.Core.close(watch)
+    watch.buffer.wake = undefined
+  }
+  process.connections.add(close)
+
+  const isThere = (): boolean => {
+    if (taken.length > 0 || ended !== undefined) return true
+    const found = MemoryStore.Core.take(watch)
+    if (found === undefined) return false
+    if ("length" in found) taken.push(...found)
+    else ended = found
+    return isThere()
+  }
+  const arm = () => {
+    if (resume === undefined || isOnItsWay) return
+    if (!isThere()) {
+      watch.buffer.wake = arm
+      return
+    }
+    isOnItsWay = true
+    Loop.arrive(world.loop, process, deliver)
+  }
+  const answer = (effect: Effect.Effect<Frame, StoreError.StoreError>) => {
+    const reader = resume
+    resume = undefined
+    isOnItsWay = false
+    reader?.(effect)
+  }
+  const endWith = (reason: StoreError.Reason) => answer(Effect.fail(StoreError.make(subject, reason)))
+  const handOver = () => {
+    if (resume === undefined) { // its reader left meanwhile: another may come
+      isOnItsWay = false
+      return
+    }
+    const event = taken.shift()
+    if (event !== undefined) return answer(Effect.succeed([[event]]))
+    if (ended !== undefined) endWith(ended)
+  }
+  const later = (millis: number, run: () => void) => Loop.after(world.loop, process, millis, run)
+  const deliver = () => {
+    const event = taken[0]
+    const isLive = event !== undefined && ("last" in event || ("object" in event && !event.initial))
+    const offered = world.hasFaults && isLive && caller.who === "engine"
+      ? eventFaults.filter((fault) => world.spec.faults.has(fault))
+      : []
+    const name = offered.length === 0 ? "" : Choices.numbered(world.choices, `${caller.name}/${objectOf(event)}`)
+    const alternative = Choices.pick(world.choices, name, offered)
+    if (alternative !== undefined) {
+      World.tell(world, process.label, `${caller.name.slice(process.label.length + 1)}: ${sentence(alternative)}`, true)
+    }
+    if (alternative === "late") later(lateMillis, handOver)
+    else if (alternative === "cut") endWith(new StoreError.Unavailable({ why: "simulated: the watch was cut" }))
+    else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    else handOver()
+  }
+  const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {
+    resume = ask
+    arm()
+    return Effect.sync(() => {
+      resume = undefined
+    })
+  })
+  return { close, pull }
+}
+
+const eventFaults: ReadonlyArray<Fault> = ["late", "cut", "expire"]
+
+const objectOf = (event: StoreDriver.WatchEvent | undefined): string => {
+  if (event === undefined) return ""
+  if ("object" in event) return World.keyText(event.object)
+  return "last" in event ? World.keyText(event.last) : ""
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// external services
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** External services as one process sees them. */
+export const externals = (
+  world: World.World,
+  process: Loop.Process,
+  external: External<unknown, unknown>
+): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
+
+/** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
+const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>
+  call(world, process, {
+    operation,
+    apply: () => {
+      const exit = World.at(world, effect)
+      world.externalCalls++
+      World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+      return exit
+    },
+    alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],
+    willChange: () => true,
+    refused: () => errorOf(operation, failure),
+    lost: () => errorOf(operation, failure),
+    rival: () => {}
+  })
+
+const errorOf = <E>(operation: string, failure: (() => E) | undefined): E => {
+  if (failure === undefined) throw new Error(`${operation} was to fail, but has no failure`)
+  return failure()
+}

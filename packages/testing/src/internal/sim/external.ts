@@ -1,0 +1,59 @@
+/** External services: a fake that outlives every process, and each of its methods a point where faults happen. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Types from "effect/Types"
+
+/** A service outside of the store, with the fake that stands for it. */
+export interface External<out S, out F> {
+  readonly "~service": Types.Covariant<S>
+  readonly name: string
+  /** The fake of this run, made when it is first asked for. */
+  readonly instanceIn: (instances: Map<string, unknown>) => F
+  /** The service as one process sees it. */
+  readonly provide: (instances: Map<string, unknown>, gate: Gate) => Context.Context<never>
+}
+
+/** Puts a call at a point: what happens before it, and after. */
+export type Gate = <A, E>(
+  operation: string,
+  call: Effect.Effect<A, E>,
+  failure: (() => E) | undefined
+) => Effect.Effect<A, E>
+
+export const make = <I, S extends object, F extends S, E>(
+  tag: Context.Key<I, S>,
+  fake: () => F,
+  failure: (() => E) | undefined
+): External<I, F> => {
+  const instanceIn = (instances: Map<string, unknown>): F => {
+    // The map is keyed by the service, and only this function writes under its key.
+    const known = instances.get(tag.key) as F | undefined
+    if (known !== undefined) return known
+    const made = fake()
+    instances.set(tag.key, made)
+    return made
+  }
+  const name = tag.key.split("/").at(-1) ?? tag.key
+  return {
+    "~service": (_) => _,
+    name,
+    instanceIn,
+    provide: (instances, gate) => Context.make(tag, gated(name, instanceIn(instances), gate, failure))
+  }
+}
+
+/** The same service, each method of which that gives an Effect goes through the gate. */
+const gated = <S extends object, E>(name: string, service: S, gate: Gate, failure: (() => E) | undefined): S =>
+  new Proxy(service, {
+    get: (target, property, receiver) => {
+      const member: unknown = Reflect.get(target, property, receiver)
+      const operation = `${name}.${String(property)}`
+      const through = (effect: Effect.Effect<unknown, unknown, never>) => gate(operation, effect, failure)
+      if (Effect.isEffect(member)) return through(member as Effect.Effect<unknown, unknown, never>)
+      if (typeof member !== "function") return member
+      return (...args: ReadonlyArray<unknown>) => {
+        const result: unknown = Reflect.apply(member, target, args)
+        return Effect.isEffect(result) ? through(result as Effect.Effect<unknown, unknown, never>) : result
+      }
+    }
+  })

@@ -1,0 +1,289 @@
+/**
+ * One run: phase one with faults and users, phase two without, the checks at rest, and a restart that must be a no-op.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as References from "effect/References"
+import { Controller, MemoryStore, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Checks from "./checks.ts"
+import * as Choices from "./choices.ts"
+import * as Driver from "./driver.ts"
+import * as Guard from "./guard.ts"
+import * as Loop from "./loop.ts"
+import { faults, sentence, type Spec } from "./spec.ts"
+import type { Line, Violation } from "./story.ts"
+import * as World from "./world.ts"
+
+/** What a run was. */
+export interface Run {
+  readonly points: ReadonlyArray<Choices.Point>
+  readonly taken: ReadonlyArray<Choices.Deviation>
+  readonly violation: Violation | undefined
+  readonly hash: number
+  /** Everything that was there at rest; `undefined` where a violation came first. */
+  readonly end: string | undefined
+  readonly passes: number
+  readonly wasUnmatched: boolean
+  readonly lines: ReadonlyArray<Line>
+}
+
+const restartMillis = 1_000
+const stepMillis = 20_000
+/** Without a write, with every key well: at rest. Longer than a held key waits (E10). */
+const restMillis = 60_000
+/** Longer than the slow recheck after `Terminal`. */
+const settleMillis = 40 * 60_000
+const sliceMillis = 15_000
+const bookmarkMillis = 60_000
+/** A graceful stop drains for 25 s by default. */
+const stopMillis = 60_000
+
+/** Runs a spec once, from nothing. `plain`: how the plain run ended, for P2. */
+export const run = (spec: Spec, source: Choices.Source, options: {
+  readonly isRecorded: boolean
+  readonly plain: string | undefined
+}): Run => {
+  const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
+  const leak = Guard.watch(options.isRecorded, () => {
+    live(world)
+    if (world.violation === undefined) Checks.atRest(world, options.plain)
+  })
+  if (leak !== undefined) World.violate(world, "leak", leak)
+  const end = world.violation === undefined ? Checks.endState(world) : undefined
+  if (world.violation === undefined) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
+  return {
+    points: world.choices.points,
+    taken: world.choices.taken,
+    violation: world.violation,
+    hash: world.hash,
+    end,
+    passes: world.passes,
+    wasUnmatched: world.wasUnmatched,
+    lines: world.lines ?? []
+  }
+}
+
+/** Phase one, then phase two. */
+const live = (world: World.World): void => {
+  bookmark(world)
+  boot(world, 1)
+  while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
+    const step = world.spec.steps[world.stepsTaken]
+    if (step === undefined) break
+    const due = world.loop.now + step.afterMillis
+    const taken = world.stepsTaken
+    const isEarly = () => world.stepsTaken !== taken
+    if (!until(world, due, isEarly)) return
+    if (isEarly()) continue
+    interlude(world)
+    takeStep(world)
+  }
+  if (!until(world, world.loop.now + stepMillis)) return
+  interlude(world)
+  until(world, world.loop.now + stepMillis)
+  world.hasFaults = false
+  settle(world)
+}
+
+/** The store tells its watches how far they are, once a minute, as it does in production. */
+const bookmark = (world: World.World): void => {
+  Loop.after(world.loop, undefined, bookmarkMillis, () => {
+    MemoryStore.Core.bookmark(world.core)
+    bookmark(world)
+  })
+}
+
+/** Runs until then. `false`: a law broke, or the world does not come to rest. */
+const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
+  const isQuiet = Loop.runUntil(
+    world.loop,
+    millis,
+    world.spec.maxSteps,
+    () => world.violation !== undefined || isOver()
+  )
+  if (!isQuiet) {
+    const what = `${world.writes} writes, ${world.passes} passes`
+    World.violate(world, "P3", `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop`)
+  }
+  return world.violation === undefined
+}
+
+/** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
+const settle = (world: World.World): void => {
+  const last = world.loop.now + settleMillis
+  while (world.loop.now < last) {
+    if (!until(world, world.loop.now + sliceMillis)) return
+    if (isAtRest(world)) return
+  }
+  const { passes, writes } = world
+  if (!until(world, last + 10 * 60_000) || world.writes === writes) return
+  const what = `${world.writes - writes} writes and ${world.passes - passes} passes in 10 minutes`
+  World.violate(world, "P3", `no rest: ${what}, with nobody wanting anything`)
+}
+
+const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
+
+const isAtRest = (world: World.World): boolean =>
+  world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
+  [...world.ended.values()].every((end) => well.has(end)) &&
+  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+
+/** P19: who starts at rest has nothing to do. */
+const restartIsNoOp = (world: World.World): void => {
+  const { current, writes } = world
+  if (current === undefined) return
+  World.tell(world, "world", "restarted at rest")
+  kill(world, current.process)
+  until(world, world.loop.now + restartMillis + restMillis)
+  if (world.writes === writes) return
+  World.violate(world, "P19", `a restart at rest made ${world.writes - writes} writes`)
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// users
+// ---------------------------------------------------------------------------------------------------------------------
+
+const takeStep = (world: World.World): void => {
+  const step = world.spec.steps[world.stepsTaken]
+  if (step === undefined) return
+  world.stepsTaken++
+  const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
+  if (Exit.isSuccess(exit)) return
+  const why = Cause.squash(exit.cause)
+  World.tell(world, "user", `${step.title}: ${why instanceof Error ? why.message : String(why)}`)
+  if (Cause.hasDies(exit.cause)) World.violate(world, "input", `the step "${step.title}" died: ${String(why)}`)
+}
+
+/** Between two steps the world is at rest: what can happen to it then. */
+const interlude = (world: World.World): void => {
+  const { current } = world
+  if (current === undefined || !current.process.isAlive) return
+  const offered = [
+    "restart",
+    "stop",
+    ...oldRevisions(world).map((revision) => `old:${revision}`),
+    ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
+  ].filter((alternative) => isWanted(world, alternative))
+  const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
+  if (alternative === undefined) return
+  const [fault, argument = ""] = alternative.split(":")
+  World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
+  if (fault === "delete") return remove(world, argument)
+  if (fault === "stop") return stop(world, current)
+  if (fault === "old") world.oldList = Number(argument)
+  kill(world, current.process)
+  until(world, world.loop.now + 2 * restartMillis)
+  world.oldList = undefined
+}
+
+const isWanted = (world: World.World, alternative: string): boolean => {
+  const fault = faults.find((fault) => alternative === fault || alternative.startsWith(`${fault}:`))
+  return fault !== undefined && world.spec.faults.has(fault)
+}
+
+const oldRevisions = (world: World.World): ReadonlyArray<number> => [...world.writeIds.keys()].slice(0, -1)
+
+/** What the workload did not make. */
+const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
+  const own = new Set(world.spec.kinds.map(({ address }) => address.kind))
+  return MemoryStore.Core.exported(world.core).filter((object) =>
+    !own.has(object.kind) && !World.isEvent(object) && !Resource.isMarkedForDeletion(object)
+  )
+}
+
+const remove = (world: World.World, text: string): void => {
+  const object = children(world).find((object) => `${object.kind}/${World.keyText(object)}` === text)
+  const at = MemoryStore.Core.kinds(world.core).find(({ kind }) => kind === object?.kind)
+  if (object === undefined || at === undefined) return
+  const key = Resource.key(object)
+  const options = { writeId: `somebody-${world.loop.steps}`, hasStatus: true }
+  World.at(world, World.write(world, "somebody", at, { op: "delete", key, propagation: "background" }, options))
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the process
+// ---------------------------------------------------------------------------------------------------------------------
+
+const kill = (world: World.World, process: Loop.Process): void => {
+  Loop.kill(world.loop, process)
+  world.running.clear()
+  world.ended.clear()
+  Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+}
+
+/** P13: a graceful stop ends within its bound, and nothing is written after it. */
+const stop = (world: World.World, { fiber, process }: World.Running): void => {
+  fiber.interruptUnsafe()
+  if (!until(world, world.loop.now + stopMillis)) return
+  if (fiber.pollUnsafe() === undefined) {
+    return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
+  }
+  kill(world, process)
+  until(world, world.loop.now + 2 * restartMillis)
+}
+
+/** The production Layer, from nothing: no memory of an earlier start but what was stored. */
+const boot = (world: World.World, number: number): void => {
+  const process = Loop.startProcess(world.loop, "ctl", number)
+  if (number > 1) {
+    const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
+    World.tell(world, process.label, `started${at}`)
+  }
+  const driver = Driver.make(world, process)
+  const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
+  const services = Context.make(StoreDriver.StoreDriver, driver).pipe(
+    Context.add(Store.Store, Store.make(driver)),
+    Context.merge(Context.mergeAll(...outside))
+  )
+  const program = Effect.scopedWith((scope) =>
+    Effect.andThen(
+      Layer.buildWithMemoMap(
+        Layer.provide(world.spec.layer, Layer.succeedContext(services)),
+        Layer.makeMemoMapUnsafe(),
+        scope
+      ),
+      Effect.never
+    )
+  ).pipe(
+    Effect.catchCause((cause) =>
+      Effect.sync(() => {
+        if (Cause.hasInterruptsOnly(cause)) return
+        World.violate(world, "input", `the Layer was not built: ${Cause.pretty(cause).split("\n")[0]}`)
+      })
+    ),
+    Effect.provideContext(seams(world))
+  )
+  world.current = { process, fiber: Loop.fork(process, program) }
+}
+
+/** What is quiet or watched, and else as in production. */
+const seams = (world: World.World): Context.Context<never> =>
+  Context.make(Controller.Observer, observerOf(world)).pipe(
+    Context.add(References.TracerEnabled, false),
+    Context.add(References.MinimumLogLevel, "None"),
+    Context.add(Metric.MetricRegistry, new Map())
+  )
+
+const observerOf = (world: World.World): Controller.Observer => ({
+  passStarted: (pass) => {
+    const name = nameOf(pass)
+    world.passes++
+    if (world.running.has(name)) World.violate(world, "P10", `two passes of ${name} at once`)
+    world.running.set(name, pass)
+    world.started.set(name, world.loop.steps)
+  },
+  passEnded: (pass, end) => {
+    const name = nameOf(pass)
+    world.running.delete(name)
+    world.ended.set(name, end)
+    if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
+  }
+})
+
+/** `websites Website/blog`. */
+const nameOf = ({ registration, request }: Pass.Pass): string =>
+  `${registration} ${request.kind.split(".", 1)[0]}/${World.nameOf(request)}`

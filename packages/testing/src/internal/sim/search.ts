@@ -1,0 +1,219 @@
+/**
+ * The search: the plain run, then all runs with one deviation, then all with two, then random ones. So the first run that
+ * fails has the fewest deviations there are for this workload, and a clean search says exactly what was tried.
+ */
+import * as Choices from "./choices.ts"
+import * as randomness from "./randomness.ts"
+import { type Run, run } from "./run.ts"
+import type { Spec } from "./spec.ts"
+import type { Violation } from "./story.ts"
+
+export interface Options {
+  /** Deviations up to which all runs are tried. */
+  readonly depth: number
+  /** Runs that one depth beyond the first may take; a depth that needs more is left out. */
+  readonly maxRuns: number
+  readonly random: number
+  readonly seed: number
+}
+
+/** What was tried. */
+export interface Tried {
+  /** All runs with at most so many deviations. */
+  readonly depth: number
+  /** How many these were. */
+  readonly runs: number
+  /** What the next depth would have taken, where it was left out. */
+  readonly leftOut: number | undefined
+  readonly random: number
+  /** Runs that were made twice. */
+  readonly repeated: number
+  /** Points of the plain run. */
+  readonly points: number
+}
+
+export interface Found {
+  readonly violation: Violation
+  readonly plan: ReadonlyArray<Choices.Deviation>
+  /** The same run, with its story. */
+  readonly run: Run
+  readonly tried: Tried
+  /** `undefined`: by trying all; else the number of the random run, and how many deviations it had. */
+  readonly byChance: { readonly run: number; readonly deviations: number } | undefined
+}
+
+export type Searched = { readonly _tag: "Clean"; readonly tried: Tried } | ({ readonly _tag: "Found" } & Found)
+
+interface Node {
+  readonly plan: ReadonlyArray<Choices.Deviation>
+  readonly points: ReadonlyArray<Choices.Point>
+  /** Deviations are added after the last one. */
+  readonly from: number
+}
+
+interface Searching {
+  readonly spec: Spec
+  plain: string | undefined
+  runs: number
+  depth: number
+  random: number
+  repeated: number
+  points: number
+  leftOut: number | undefined
+}
+
+const repeatEvery = 50
+
+export const search = (spec: Spec, options: Options): Searched => {
+  const self: Searching = {
+    spec,
+    plain: undefined,
+    runs: 0,
+    depth: 0,
+    random: 0,
+    repeated: 0,
+    points: 0,
+    leftOut: undefined
+  }
+  const plain = attempt(self, [])
+  self.points = plain.points.length
+  const flaw = plain.violation ?? meaningless(spec, plain)
+  if (flaw !== undefined) return found(self, flaw, [], undefined)
+  self.plain = plain.end
+  return exhaust(self, plain, options) ?? chance(self, options) ?? { _tag: "Clean", tried: triedBy(self) }
+}
+
+/** Runs a list alone. */
+export const replay = (spec: Spec, plan: ReadonlyArray<Choices.Deviation>): Run => {
+  const plain = plan.length === 0 ? undefined : run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
+  return run(spec, Choices.planned(plan), { isRecorded: true, plain: plain?.end })
+}
+
+const triedBy = ({ depth, leftOut, points, random, repeated, runs }: Searching): Tried => ({
+  depth,
+  leftOut,
+  points,
+  random,
+  repeated,
+  runs
+})
+
+/** A search that would find nothing, whatever is wrong. */
+const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefined => {
+  if (steps.length === 0) return { law: "input", title: "the workload has no steps" }
+  if (plain.passes === 0) return { law: "input", title: "the workload never touched the controllers: no pass ran" }
+  if (matches !== undefined && !plain.wasUnmatched) {
+    return { law: "input", title: "`matches` was never false, not even before the first pass: it checks nothing" }
+  }
+  return undefined
+}
+
+const attempt = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Run => {
+  self.runs++
+  const first = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
+  if (first.violation === undefined && self.runs % repeatEvery !== 1) return first
+  self.repeated++
+  const second = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
+  return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
+}
+
+/** Two runs of one list that differ: something leaks into them. */
+const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Violation => {
+  const [first, second] = [0, 1].map(() =>
+    run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain }).lines.map(({ text, who }) =>
+      `${who} ${text}`
+    )
+  )
+  const at = first?.findIndex((line, index) => line !== second?.[index]) ?? -1
+  const where = at === -1 ? "" : `; first apart: "${first?.[at]}" and "${second?.[at]}"`
+  return {
+    law: "leak",
+    title: `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
+  }
+}
+
+const exhaust = (self: Searching, plain: Run, options: Options): Searched | undefined => {
+  let nodes: ReadonlyArray<Node> = [{ plan: [], points: plain.points, from: 0 }]
+  for (let depth = 1; depth <= options.depth; depth++) {
+    const count = nodes.reduce((sum, node) => sum + alternativesIn(node), 0)
+    if (depth > 1 && count > options.maxRuns) {
+      self.leftOut = count
+      return undefined
+    }
+    const next: Array<Node> = []
+    for (const node of nodes) {
+      for (const deviation of deviations(node)) {
+        const plan = [...node.plan, deviation.deviation]
+        const tried = attempt(self, plan)
+        if (tried.violation !== undefined) return found(self, tried.violation, plan, undefined)
+        if (depth < options.depth) next.push({ plan, points: tried.points, from: deviation.index + 1 })
+      }
+    }
+    self.depth = depth
+    nodes = next
+  }
+  return undefined
+}
+
+const alternativesIn = ({ from, points }: Node): number => {
+  let sum = 0
+  for (let i = from; i < points.length; i++) sum += points[i]?.alternatives.length ?? 0
+  return sum
+}
+
+function* deviations({ from, points }: Node) {
+  for (let index = from; index < points.length; index++) {
+    const point = points[index]
+    for (const alternative of point?.alternatives ?? []) {
+      yield { index, deviation: { point: point?.name ?? "", alternative } }
+    }
+  }
+}
+
+const chance = (self: Searching, options: Options): Searched | undefined => {
+  for (let i = 1; i <= options.random; i++) {
+    const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
+    const tried = run(self.spec, Choices.random(draw), { isRecorded: false, plain: self.plain })
+    self.random = i
+    if (tried.violation === undefined) continue
+    const plan = shrink(self, tried.taken, tried.violation.law)
+    return found(self, tried.violation, plan, { run: i, deviations: tried.taken.length })
+  }
+  return undefined
+}
+
+/** Drops chunks, then single deviations, while the same check fails. */
+const shrink = (
+  self: Searching,
+  plan: ReadonlyArray<Choices.Deviation>,
+  law: string
+): ReadonlyArray<Choices.Deviation> => {
+  let current = plan
+  const fails = (plan: ReadonlyArray<Choices.Deviation>) =>
+    run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain }).violation?.law === law
+  for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < current.length;) {
+      const shorter = [...current.slice(0, at), ...current.slice(at + size)]
+      if (fails(shorter)) current = shorter
+      else at += size
+    }
+  }
+  return current
+}
+
+const found = (
+  self: Searching,
+  violation: Violation,
+  plan: ReadonlyArray<Choices.Deviation>,
+  byChance: Found["byChance"]
+): Searched => {
+  const told = run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain })
+  return {
+    _tag: "Found",
+    violation: violation.law === "leak" ? violation : told.violation ?? violation,
+    plan,
+    run: told,
+    tried: triedBy(self),
+    byChance
+  }
+}

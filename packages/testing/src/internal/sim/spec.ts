@@ -1,0 +1,71 @@
+/** What is simulated, with every default filled in. */
+import type * as Layer from "effect/Layer"
+import type { Kind, Resource, Store, StoreDriver } from "setpoint"
+import type { External } from "./external.ts"
+import type { Change, View } from "./story.ts"
+import type { Step } from "./workload.ts"
+
+/** Kinds of deviations. */
+export const faults = [
+  "kill",
+  "kill-after",
+  "refuse",
+  "lose",
+  "rival",
+  "slow",
+  "early",
+  "behind",
+  "late",
+  "cut",
+  "expire",
+  "restart",
+  "stop",
+  "old",
+  "delete"
+] as const
+
+export type Fault = typeof faults[number]
+
+/** What each does, in the words of a story. */
+export const inWords: Readonly<Record<Fault, string>> = {
+  kill: "process killed before the call",
+  "kill-after": "process killed after the call took effect, before its reply",
+  refuse: "refused, not applied",
+  lose: "applied, but the reply was lost",
+  rival: "somebody else wrote the object first",
+  slow: "the reply took 25 s",
+  early: "the next step of the workload came first",
+  behind: "everything else that waited went first",
+  late: "the event came 500 ms late",
+  cut: "the watch was cut, and resumed",
+  expire: "the watch stood still for 2 s, then its cursor was no longer kept: listed anew",
+  restart: "process killed while it was at rest, and started anew",
+  stop: "process stopped gracefully, and started anew",
+  old: "process killed, and its next lists served at an older revision",
+  delete: "somebody deleted the object"
+}
+
+export type Matches = (object: Resource.Any, view: View) => boolean
+
+export interface Spec {
+  readonly layer: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver>
+  readonly steps: ReadonlyArray<Step>
+  /** Kinds of the workload: `matches` is asked about their objects. */
+  readonly kinds: ReadonlyArray<Kind.AnyKind>
+  readonly matches: Matches | undefined
+  readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
+  readonly atRest: Readonly<Record<string, (view: View) => boolean>>
+  readonly external: ReadonlyArray<External<unknown, unknown>>
+  readonly faults: ReadonlySet<Fault>
+  readonly seed: number
+  readonly maxSteps: number
+}
+
+/** What an alternative does, in words. */
+export const sentence = (alternative: string): string => {
+  const at = alternative.indexOf(":")
+  const fault = at === -1 ? alternative : alternative.slice(0, at)
+  const words = faults.find((known) => known === fault)
+  const text = words === undefined ? fault : inWords[words]
+  return at === -1 ? text : `${text} (${alternative.slice(at + 1)})`
+}

@@ -1,0 +1,36 @@
+/** What a run tells and what its predicates see: models that the spec and the world share. */
+import type { Kind, Resource } from "setpoint"
+import type { External } from "./external.ts"
+
+/** One change of the store. */
+export interface Change {
+  readonly type: "created" | "updated" | "marked" | "removed"
+  readonly before: Resource.Raw | undefined
+  /** Of a removal: the last state. */
+  readonly object: Resource.Raw
+  readonly revision: number
+  /** `ctl`, `user`, `rival`: who made it. */
+  readonly by: string
+}
+
+/** A law that does not hold, and what shows it. */
+export interface Violation {
+  /** `P1` … `P20` of the simulator's checks, or what makes a run meaningless: `leak`, `input`. */
+  readonly law: string
+  readonly title: string
+}
+
+export interface Line {
+  readonly millis: number
+  readonly who: string
+  readonly text: string
+  readonly isFault: boolean
+}
+
+/** The store as it is, past every cache. */
+export interface View {
+  readonly get: <A extends Resource.Any>(kind: Kind.Kind<A>, key: string | Resource.KeyInput) => A | undefined
+  readonly list: <A extends Resource.Any>(kind: Kind.Kind<A>) => ReadonlyArray<A>
+  /** The fake of an external service, one for the whole run. */
+  readonly external: <F>(external: External<unknown, F>) => F
+}

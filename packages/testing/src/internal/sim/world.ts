@@ -1,0 +1,236 @@
+/**
+ * A simulated world: the store and what it was told, who acts in it, and the first law that broke.
+ *
+ * The store is `MemoryStore`'s own rules, so that a simulated program meets the store it meets in production. Every
+ * change is written down here with who made it, and is judged at once.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as Result from "effect/Result"
+import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import * as Choices from "./choices.ts"
+import type { External } from "./external.ts"
+import * as Loop from "./loop.ts"
+import * as randomness from "./randomness.ts"
+import type { Spec } from "./spec.ts"
+import type { Change, Line, View, Violation } from "./story.ts"
+
+/** A process and its root fiber. */
+export interface Running {
+  readonly process: Loop.Process
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+}
+
+/** What the run does when the world asks for it. */
+export interface Hooks {
+  /** Judges a change as it happens. */
+  readonly judge: (world: World, change: Change) => void
+  /** The user's next step, now. */
+  readonly takeStep: (world: World) => void
+  /** Ends a process, which starts anew a second later. */
+  readonly kill: (world: World, process: Loop.Process) => void
+}
+
+export interface World {
+  readonly spec: Spec
+  readonly hooks: Hooks
+  readonly loop: Loop.Loop
+  readonly choices: Choices.Choices
+  readonly core: MemoryStore.Core.State
+  /** The store itself, without choices: for the user's steps and for checks. */
+  readonly driver: StoreDriver.Service
+  readonly store: Store.Service
+  readonly view: View
+  readonly externals: Map<string, unknown>
+  readonly actor: Context.Context<never>
+  current: Running | undefined
+  /** Off for good in phase two. */
+  hasFaults: boolean
+  violation: Violation | undefined
+  /** Revision to write id, so that an old list can be asked for. */
+  readonly writeIds: Map<number, string>
+  /** Write ids whose replies were lost for good. */
+  readonly lost: Set<string>
+  /** Changes that processes made; Events do not count. */
+  writes: number
+  /** Changes of external services. */
+  externalCalls: number
+  lastWriteAt: number
+  passes: number
+  /** Steps of the workload that were taken. */
+  stepsTaken: number
+  /** Where a kill was last offered, by process: kills between which nothing happened are one. */
+  readonly killedAt: Map<string, string>
+  /** Where fresh processes list: an old revision, or undefined for the head. */
+  oldList: number | undefined
+  /** What the trace is told; kept only where it is asked for. */
+  readonly lines: Array<Line> | undefined
+  hash: number
+  /** By registration and key: when its last pass began, in steps of the loop. */
+  readonly started: Map<string, number>
+  readonly ended: Map<string, string>
+  readonly running: Map<string, Pass.Pass>
+  /** By kind and key: when others last changed what is desired. */
+  readonly wanted: Map<string, number>
+  readonly observed: Map<string, number>
+  /** Whether `matches` was false at any time: one that never is checks nothing. */
+  wasUnmatched: boolean
+}
+
+export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, hooks: Hooks): World => {
+  const loop = Loop.make(spec.seed)
+  const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
+  const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
+  const driver = MemoryStore.fromCore(core)
+  const world: World = {
+    spec,
+    hooks,
+    loop,
+    choices: Choices.make(source),
+    core,
+    driver,
+    store: Store.make(observed(() => world, driver)),
+    view: viewOf(() => world),
+    externals: new Map(),
+    actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
+    current: undefined,
+    hasFaults: true,
+    violation: undefined,
+    writeIds: new Map([[0, "birth"]]),
+    lost: new Set(),
+    writes: 0,
+    externalCalls: 0,
+    lastWriteAt: 0,
+    passes: 0,
+    stepsTaken: 0,
+    killedAt: new Map(),
+    oldList: undefined,
+    lines: isRecorded ? [] : undefined,
+    hash: randomness.hash(""),
+    started: new Map(),
+    ended: new Map(),
+    running: new Map(),
+    wanted: new Map(),
+    observed: new Map(),
+    wasUnmatched: false
+  }
+  return world
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// what is told
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A line of the story, and a part of its hash. */
+export const tell = (world: World, who: string, text: string, isFault = false): void => {
+  world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
+  world.lines?.push({ millis: world.loop.now, who, text, isFault })
+}
+
+/** The first law that breaks ends the run. */
+export const violate = (world: World, law: string, title: string): void => {
+  if (world.violation !== undefined) return
+  world.violation = { law, title }
+  tell(world, "check", title, true)
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// changes
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Runs a call to the store at once. Its effects never wait. */
+export const at = <A, E>(world: World, effect: Effect.Effect<A, E>): Exit.Exit<A, E> =>
+  Effect.runSyncExitWith(world.actor)(effect)
+
+/** One write, from whomever: judged by the store's rules, then by the checks. */
+export const write = (
+  world: World,
+  by: string,
+  ...args: Parameters<StoreDriver.Service["write"]>
+): ReturnType<StoreDriver.Service["write"]> =>
+  Effect.suspend(() => {
+    const [address, write, options] = args
+    const key = write.op === "patch" || write.op === "delete" ? write.key : Resource.key(write.object)
+    const found = MemoryStore.Core.get(world.core, address, key)
+    const before = Result.isSuccess(found) ? found.success : undefined
+    return Effect.tap(world.driver.write(...args), (written) =>
+      Effect.sync(() => {
+        if (!written.changed || options.dryRun === true) return
+        committed(world, by, before, written.object, written.removed)
+      }))
+  })
+
+export const isEvent = (object: Resource.Any): boolean => object.kind === "Event"
+
+export const isEventKind = (at: StoreDriver.KindAddress): boolean => at.kind === "Event"
+
+const committed = (
+  world: World,
+  by: string,
+  before: Resource.Raw | undefined,
+  object: Resource.Raw,
+  removed: boolean
+): void => {
+  const { revision, writeId } = world.core.timeline.latest
+  world.writeIds.set(revision, writeId)
+  if (isEvent(object)) return
+  const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
+  if (!outsiders.has(by)) world.writes++
+  world.lastWriteAt = world.loop.now
+  const mark = change.type === "marked" ? " (marked)" : ""
+  const verb = change.type === "marked" ? "delete" : verbs[change.type]
+  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
+  noteWanted(world, change)
+  world.hooks.judge(world, change)
+}
+
+/** Who acts without being a process. */
+const outsiders: ReadonlySet<string> = new Set(["user", "rival", "somebody"])
+
+const verbs = { created: "create", updated: "update", removed: "remove" } as const
+
+const typeOf = (before: Resource.Raw | undefined, object: Resource.Raw, removed: boolean): Change["type"] => {
+  if (removed) return "removed"
+  if (before === undefined) return "created"
+  const isMarked = Resource.isMarkedForDeletion(object) && !Resource.isMarkedForDeletion(before)
+  return isMarked ? "marked" : "updated"
+}
+
+/** What a pass must start after (P11): changes of desired state that others made. */
+const noteWanted = (world: World, { before, by, object, type }: Change): void => {
+  if (type === "removed" || !outsiders.has(by)) return
+  if (type === "updated" && before?.metadata.generation === object.metadata.generation) return
+  world.wanted.set(`${object.kind}/${keyText(object)}`, world.loop.steps)
+}
+
+/** `web` in the default namespace or in none, else `team/web`. */
+export const keyText = (object: Resource.Any): string => nameOf(Resource.key(object))
+
+export const nameOf = ({ name, namespace }: Resource.Key): string =>
+  namespace === "" || namespace === "default" ? name : `${namespace}/${name}`
+
+/** The store as the user's steps write it. */
+const observed = (world: () => World, driver: StoreDriver.Service): StoreDriver.Service => ({
+  ...driver,
+  write: (address, operation, options) => write(world(), "user", address, operation, options)
+})
+
+const viewOf = (world: () => World): View => ({
+  get: (kind, key) => {
+    const { name, namespace } = typeof key === "string" ? { name: key, namespace: undefined } : key
+    const scoped = kind.address.scope === "Cluster" ? "" : namespace ?? "default"
+    const raw = MemoryStore.Core.get(world().core, kind.address, { namespace: scoped, name })
+    if (Result.isFailure(raw)) return undefined
+    return Result.getOrUndefined(kind.decode(raw.success))
+  },
+  list: (kind) => {
+    const page = MemoryStore.Core.list(world().core, kind.address, {})
+    if (Result.isFailure(page)) return []
+    return page.success.items.flatMap((raw) => Result.getOrUndefined(kind.decode(raw)) ?? [])
+  },
+  external: <F>(external: External<unknown, F>) => external.instanceIn(world().externals)
+})
