@@ -163,10 +163,14 @@ const perform = Effect.fnUntraced(function*(model: Model, op: Op) {
     case "Tamper": {
       const children = (yield* list("v1", "ConfigMap")).filter(({ metadata }) => metadata.name !== "shared")
       if (children.length === 0) return
-      const { name } = children[op.index % children.length].metadata
+      const child = children[op.index % children.length]
+      const { name } = child.metadata
       if (op.how === "delete") return yield* drop("v1", "ConfigMap", name)
       const kind = yield* Effect.flatMap(Kinds, (kinds) => kinds.of("v1", "ConfigMap"))
-      return yield* Store.patchUnconditionally(kind, { name }, { merge: { data: { version: "tampered" } } })
+      // What a template sets, and that alone: fields that others add are theirs, and stay.
+      const fields = typeof child.data === "object" && child.data !== null ? Object.keys(child.data) : []
+      const data = Object.fromEntries(fields.map((field) => [field, "tampered"]))
+      return yield* Store.patchUnconditionally(kind, { name }, { merge: { data } })
     }
     case "Time":
       return yield* TestClock.adjust(op.millis)
