@@ -30,7 +30,7 @@ import * as World from "./support/world.ts"
 
 const seeds = process.env.SETPOINT_NIGHTLY === "1" ? 1_500 : 100
 
-describe("races", () => {
+describe("races", { timeout: 600_000 }, () => {
   it("[D3] [K18] [K71] release against acquire: who asked last is live, whoever let go meanwhile", () => {
     everySeed((race) =>
       Effect.gen(function*() {
