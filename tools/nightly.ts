@@ -1,5 +1,6 @@
 /**
- * `pnpm nightly [part …]`: the tests in their large sizes, with a new seed each time. A part is a vitest project.
+ * `pnpm nightly [part …]`: the tests in their large sizes, with a new seed each time. A part of the work (`kernel`,
+ * `dynamic`) or a vitest project; all parts of the work where none is named.
  *
  * Tests read `SETPOINT_NIGHTLY` (1) and `SETPOINT_SEED`. To run a seed again: SETPOINT_SEED=… pnpm nightly PART
  */
@@ -8,23 +9,37 @@ import { conclude, isMain, runBin } from "./workspace.ts"
 
 const limitMinutes = 30
 
-const runPart = (part: string | undefined, seed: string): ReadonlyArray<string> => {
-  const name = part ?? "all parts"
-  console.log(`${name}: SETPOINT_SEED=${seed}`)
-  const { code, seconds } = runBin("vitest", ["run", ...(part === undefined ? [] : ["--project", part])], {
+/** A part of the work, by the projects and files that it is tested by. Any vitest project is a part too. */
+const parts: { readonly [part: string]: ReadonlyArray<string> } = {
+  kernel: [
+    "--project",
+    "setpoint",
+    "--project",
+    "@setpoint/testing",
+    "--project",
+    "@setpoint/sql",
+    "--project",
+    "fleet"
+  ],
+  dynamic: ["--project", "setpoint", "--project", "blueprints", "Watch", "Dynamic", "Instance", "examples/blueprints"]
+}
+
+const runPart = (part: string, seed: string): ReadonlyArray<string> => {
+  console.log(`${part}: SETPOINT_SEED=${seed}`)
+  const { code, seconds } = runBin("vitest", ["run", ...(parts[part] ?? ["--project", part])], {
     env: { SETPOINT_NIGHTLY: "1", SETPOINT_SEED: seed },
     show: true,
     timeoutMillis: limitMinutes * 60_000
   })
-  console.log(`${name}: ${(seconds / 60).toFixed(1)} minutes`)
+  console.log(`${part}: ${(seconds / 60).toFixed(1)} minutes`)
   return code === 0 ? [] : [
-    `${name} failed, or took over ${limitMinutes} minutes. Again: SETPOINT_SEED=${seed} pnpm nightly ${part ?? ""}`
+    `${part} failed, or took over ${limitMinutes} minutes. Again: SETPOINT_SEED=${seed} pnpm nightly ${part}`
   ]
 }
 
-const main = (parts: ReadonlyArray<string>): void => {
+const main = (wanted: ReadonlyArray<string>): void => {
   const seed = process.env["SETPOINT_SEED"] ?? String(randomInt(2 ** 31))
-  const chosen = parts.length === 0 ? [undefined] : parts
+  const chosen = wanted.length === 0 ? Object.keys(parts) : wanted
   conclude("The night was quiet.", chosen.flatMap((part) => runPart(part, seed)))
 }
 

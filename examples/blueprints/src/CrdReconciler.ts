@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import { Controller, Reconciler, Store } from "setpoint"
 import * as Crd from "./crd.ts"
 import { Kinds } from "./Kinds.ts"
+import * as Names from "./names.ts"
 
 export const layer = Layer.effectDiscard(Effect.gen(function*() {
   const controller = yield* Controller.Controller
@@ -17,9 +18,9 @@ export const layer = Layer.effectDiscard(Effect.gen(function*() {
       const object = yield* Store.get(kind, request)
       const declared = Crd.declared(object)
       if (declared === undefined) return
-      const { group, kind: name } = declared
-      // What a definition made is known from the definition itself, which may be newer.
-      if (kinds.schemaOf(group === "" ? name : `${name}.${group}`) === undefined) yield* kinds.declare(declared)
+      // What a definition made is declared by the definition itself, which may be newer.
+      const isMade = object.metadata.labels?.[Names.labels.definition] !== undefined
+      if (!isMade) yield* kinds.declare(declared)
       yield* Store.updateStatus(kind, object, Crd.established(object))
     })
   }))

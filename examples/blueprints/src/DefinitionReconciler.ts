@@ -3,18 +3,27 @@
  * is there. One that is no longer right keeps the last that was; one that goes waits for its instances to go first.
  */
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
-import { Condition, Controller, Finalizer, Kind, Outcome, Reconciler, Store } from "setpoint"
+import {
+  Condition,
+  Controller,
+  DynamicController,
+  type EventRecorder,
+  Finalizer,
+  Kind,
+  Outcome,
+  Reconciler,
+  Store
+} from "setpoint"
 import * as Crd from "./crd.ts"
 import * as Definition from "./definition.ts"
 import type { Flaw } from "./flaws.ts"
 import * as InstanceReconciler from "./InstanceReconciler.ts"
 import { Kinds } from "./Kinds.ts"
 import * as Names from "./names.ts"
+import * as World from "./World.ts"
 
 export const ResourceGraphDefinition = Kind.make({
   group: Names.group,
@@ -31,28 +40,19 @@ export const ResourceGraphDefinition = Kind.make({
 
 export type ResourceGraphDefinition = Kind.Resource<typeof ResourceGraphDefinition>
 
-/** A definition at work: the text that it was compiled from, and the Scope of its registration. */
-interface Active {
-  readonly specText: string
-  readonly definition: Definition.Definition
-  readonly scope: Scope.Closeable
-}
+/** A definition at work, and the text that it was compiled from. By the name of the ResourceGraphDefinition. */
+type State = Map<string, { readonly specText: string; readonly definition: Definition.Definition }>
 
-interface State {
-  /** By the name of the ResourceGraphDefinition. */
-  readonly active: Map<string, Active>
-  readonly scope: Scope.Scope
-}
-
-/** Reconciles definitions while the Layer lives; their registrations end with it. */
+/** Reconciles definitions while the Layer lives. */
 export const layer: Layer.Layer<
   never,
   Controller.RegistrationError,
-  Controller.Controller | Store.Store | Kinds
+  Controller.Controller | DynamicController.DynamicController | EventRecorder.EventRecorder | Store.Store | Kinds
 > = Layer.effectDiscard(Effect.gen(function*() {
   const controller = yield* Controller.Controller
-  const state: State = { active: new Map(), scope: yield* Effect.scope }
+  const state: State = new Map()
   yield* controller.register(Reconciler.make(ResourceGraphDefinition, {
+    track: true,
     reconcile: (request) =>
       Effect.flatMap(
         Store.get(ResourceGraphDefinition, request),
@@ -64,66 +64,94 @@ export const layer: Layer.Layer<
 const activate = Effect.fnUntraced(function*(state: State, object: ResourceGraphDefinition) {
   const kinds = yield* Kinds
   const { name } = object.metadata
-  const current = state.active.get(name)
+  const current = state.get(name)
   const specText = JSON.stringify(object.spec)
-  if (current?.specText === specText) {
-    yield* report(object, current.definition, [accepted, kindReady, controllerReady])
-    return Outcome.done
-  }
-  const compiled = Definition.compile(documentOf(object), kinds.schemaOf)
-  const flaws = Result.isFailure(compiled) ? compiled.failure : taken(state, name, compiled.success)
+  const compiled = current?.specText === specText
+    ? Result.succeed(current.definition)
+    : Definition.compile(documentOf(object), kinds.schemaOf)
+  const flaws = Result.isFailure(compiled)
+    ? compiled.failure
+    : [...yield* taken(name, compiled.success), ...yield* left(name, compiled.success)]
   if (Result.isFailure(compiled) || flaws.length > 0) {
     yield* report(object, current?.definition, [rejected(flaws), Result.isFailure(compiled) ? kindUnknown : kindTaken])
     return Outcome.done
   }
   const definition = compiled.success
-  yield* kinds.declare({ ...definition.kind.address, schema: definition.schema })
-  yield* declareKind(object, definition)
-  const scope = yield* register(state, definition)
-  state.active.set(name, { specText, definition, scope })
-  if (current !== undefined) yield* Scope.close(current.scope, Exit.void)
+  yield* declareKind(name, definition)
+  if (definition !== current?.definition) {
+    yield* kinds.declare({ ...definition.kind.address, schema: definition.schema })
+    yield* start(state, name, specText, definition)
+  }
   yield* report(object, definition, [accepted, kindReady, controllerReady])
   return Outcome.done
 })
 
+const start = Effect.fnUntraced(
+  function*(state: State, name: string, specText: string, definition: Definition.Definition) {
+    const before = state.get(name)?.definition.kind.groupKind
+    yield* DynamicController.register(InstanceReconciler.make(definition))
+    state.set(name, { specText, definition })
+    // The same name was swapped; the kind of another name is no longer this definition's.
+    if (before !== undefined && before !== definition.kind.groupKind) yield* DynamicController.deregister(before)
+  }
+)
+
 const documentOf = ({ metadata: { name }, spec }: ResourceGraphDefinition) => ({ metadata: { name }, spec })
 
-/** Two definitions cannot make one kind: the first has it. */
-const taken = (state: State, name: string, definition: Definition.Definition): ReadonlyArray<Flaw> => {
-  const { groupKind } = definition.kind
-  const other = [...state.active.values()].find((active) =>
-    active.definition.name !== name && active.definition.kind.groupKind === groupKind
-  )
-  return other === undefined
-    ? []
-    : [{ field: "spec.schema.kind", why: `${groupKind} is made by the definition ${other.definition.name}` }]
-}
+const kindOfCrds = Effect.flatMap(Kinds, (kinds) => kinds.of(Crd.apiVersion, Crd.kind))
 
-/** Registers before the older registration is closed: by the same name it takes the place of that one. */
-const register = Effect.fnUntraced(function*(state: State, definition: Definition.Definition) {
-  const controller = yield* Controller.Controller
-  const scope = yield* Scope.fork(state.scope)
-  const reconciler = yield* InstanceReconciler.make(definition)
-  yield* controller.register(reconciler, { drain: 0 }).pipe(
-    Scope.provide(scope),
-    Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
-  )
-  return scope
+/**
+ * A kind's CustomResourceDefinition says whose it is: that of the definition that made it, as long as that one is there.
+ * What is read here wakes the one that is refused.
+ */
+const taken = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const crd = yield* World.find(yield* kindOfCrds, Crd.nameOf(definition))
+  if (crd === undefined) return []
+  const refuse = (why: string): ReadonlyArray<Flaw> => [{ field: "spec.schema.kind", why }]
+  const { groupKind } = definition.kind
+  const owner = crd.metadata.labels?.[Names.labels.definition]
+  if (owner === undefined) return refuse(`${groupKind} has a CustomResourceDefinition that no definition made`)
+  if (owner === name || (yield* World.find(ResourceGraphDefinition, owner)) === undefined) return []
+  return refuse(`${groupKind} is made by the definition ${owner}`)
 })
 
-/** Writes the kind's CustomResourceDefinition, which outlives the definition, as its instances' data do. */
-const declareKind = Effect.fnUntraced(function*(object: ResourceGraphDefinition, definition: Definition.Definition) {
-  const kind = yield* Effect.flatMap(Kinds, (kinds) => kinds.of(Crd.apiVersion, Crd.kind))
+/** A definition that turns to another kind would leave the instances of the one before without a reconciler. */
+const left = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const flaws: Array<Flaw> = []
+  for (
+    const crd of yield* World.list({ apiVersion: Crd.apiVersion, kind: Crd.kind }, `${Names.labels.definition}=${name}`)
+  ) {
+    const before = Crd.declared(crd)
+    if (before === undefined || crd.metadata.name === Crd.nameOf(definition)) continue
+    const apiVersion = `${before.group}/${before.version}`
+    const instances = yield* World.list({ apiVersion, kind: before.kind }, "")
+    if (instances.length === 0) continue
+    const why = `cannot change while there are instances of ${before.kind}; make another definition, or delete them`
+    flaws.push({ field: "spec.schema.kind", why })
+  }
+  return flaws
+})
+
+/**
+ * Writes the kind's CustomResourceDefinition, which outlives the definition, as its instances' data do. Of two definitions
+ * that come at once one creates it, and the other one fails and sees, when it is tried again, that it is taken.
+ */
+const declareKind = Effect.fnUntraced(function*(name: string, definition: Definition.Definition) {
+  const kind = yield* kindOfCrds
   const { annotations, labels } = Crd.metadataOf(definition)
-  const own = { [Names.labels.owned]: "true", [Names.labels.definition]: object.metadata.name }
-  yield* Store.apply(kind, {
+  const own = { [Names.labels.owned]: "true", [Names.labels.definition]: name }
+  const wanted = {
     metadata: {
       name: Crd.nameOf(definition),
       labels: { ...labels, ...own },
       ...(annotations === undefined ? {} : { annotations })
     },
     spec: Crd.specOf(definition)
-  }, { manager: Names.manager, force: true })
+  }
+  const found = yield* World.find(kind, wanted.metadata.name)
+  yield* found === undefined
+    ? Store.create(kind, wanted)
+    : Store.apply(kind, wanted, { manager: Names.manager, force: true })
 })
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -138,26 +166,20 @@ const finalizerOf = (state: State) =>
 
 const deactivate = Effect.fnUntraced(function*(state: State, object: ResourceGraphDefinition) {
   const kinds = yield* Kinds
-  const current = state.active.get(object.metadata.name)
-  const compiled = Result.map(
-    Definition.compile(documentOf(object), kinds.schemaOf),
-    (definition) => taken(state, object.metadata.name, definition).length > 0 ? undefined : definition
-  )
-  const definition = current?.definition ?? Result.getOrUndefined(compiled)
-  if (definition === undefined) return // it never made a kind
+  const { name } = object.metadata
+  const compiled = Definition.compile(documentOf(object), kinds.schemaOf)
+  const definition = state.get(name)?.definition ?? Result.getOrUndefined(compiled)
+  if (definition === undefined || (yield* taken(name, definition)).length > 0) return // it never made a kind
   const { items, undecodable } = yield* Store.list(definition.kind)
   const count = items.length + undecodable.length
   if (count > 0) {
-    // Their finalizers can be taken away by their reconciler alone.
-    if (current === undefined) {
-      const scope = yield* register(state, definition)
-      state.active.set(object.metadata.name, { specText: JSON.stringify(object.spec), definition, scope })
-    }
+    // Their finalizers can be taken away by their reconciler alone; the end of the last one wakes this pass.
+    if (!state.has(name)) yield* start(state, name, JSON.stringify(object.spec), definition)
     yield* report(object, definition, [accepted, kindReady, instancesLeft(count)], "Deleting")
-    return Finalizer.notYet(Outcome.requeueAfter("1 second"))
+    return Finalizer.notYet(Outcome.done)
   }
-  state.active.delete(object.metadata.name)
-  if (current !== undefined) yield* Scope.close(current.scope, Exit.void)
+  state.delete(name)
+  yield* DynamicController.deregister(definition.kind.groupKind)
 })
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -171,7 +193,7 @@ const accepted = condition("ResourceGraphAccepted", "True", "Valid", "resource g
 const kindReady = condition("KindReady", "True", "Ready", "kind is declared")
 const controllerReady = condition("ControllerReady", "True", "Running", "instances are reconciled")
 const kindUnknown = condition("KindReady", "Unknown", "NotCompiled", "the definition is not valid")
-const kindTaken = condition("KindReady", "False", "Taken", "another definition makes this kind")
+const kindTaken = condition("KindReady", "False", "Refused", "the kind cannot be made")
 
 const rejected = (flaws: ReadonlyArray<Flaw>) =>
   condition(

@@ -1,5 +1,5 @@
 /** YAML documents to objects in the store: definitions are compiled before, so that a wrong one is refused with its place. */
-import * as Manifest from "@setpoint/example-manifests"
+import type * as Manifest from "@setpoint/example-manifests"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { type Resource, Store } from "setpoint"

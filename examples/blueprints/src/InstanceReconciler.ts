@@ -1,36 +1,48 @@
 /**
  * The reconciler of one definition's instances. The rules decide (`instanceRules.ts`); here it is done.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Finalizer, type Kind, Outcome, Reconciler, Store, StoreError } from "setpoint"
+import {
+  EventRecorder,
+  Finalizer,
+  type Kind,
+  Outcome,
+  Reconciler,
+  type Resource,
+  Store,
+  type StoreError
+} from "setpoint"
 import type { Definition, Node } from "./definition.ts"
 import * as Rules from "./instanceRules.ts"
-import { type AnyObject, Kinds } from "./Kinds.ts"
+import type { AnyObject } from "./Kinds.ts"
 import * as Names from "./names.ts"
-import * as Wakeups from "./wakeups.ts"
 import * as World from "./World.ts"
 
-export const make = Effect.fnUntraced(function*(definition: Definition) {
-  return Reconciler.make(definition.kind, {
+/** Hears what each pass has found out: for pictures of what moves. Default: nobody. */
+export const Progress: Context.Reference<(run: Rules.Run) => void> = Context.Reference<(run: Rules.Run) => void>(
+  "blueprints/Progress",
+  { defaultValue: () => () => {} }
+)
+
+/** What a pass reads is what wakes its instance (`track`): its objects, what it refers to, whether they are there or not. */
+export const make = (definition: Definition) =>
+  Reconciler.make(definition.kind, {
     name: definition.kind.groupKind,
-    watches: yield* Wakeups.of(definition),
+    track: true,
+    suspended: ({ metadata }) => metadata.annotations?.[Names.reconcileAnnotation] === "suspended",
     reconcile: (request) =>
       Effect.flatMap(
         Store.get(definition.kind, request),
         (instance) => Finalizer.run(finalizerOf(definition), instance, (instance) => bring(definition, instance))
       )
   })
-})
 
 /** Makes the world as the instance asks, as far as can be said now, and says in its status how far that is. */
 const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObject) {
   const instance = yield* manage(definition, read)
-  if (instance.metadata.annotations?.[Names.reconcileAnnotation] === "suspended") {
-    yield* Store.updateStatus(definition.kind, instance, Rules.suspendedStatus)
-    return Outcome.done
-  }
   const run = Rules.start(definition, instance)
-  const errors: Array<StoreError.StoreError | Kind.InvalidKind> = []
+  const errors: Array<ApplyError> = []
   for (const node of definition.nodes) {
     yield* Effect.catch(settle(run, node), (error) => {
       errors.push(error)
@@ -38,12 +50,36 @@ const bring = Effect.fnUntraced(function*(definition: Definition, read: AnyObjec
       return Effect.void
     })
   }
-  const present = yield* belongings(instance)
+  const present = yield* belongings(definition, instance)
   yield* Effect.forEach(Rules.unwanted(run, present), World.remove, { discard: true })
-  yield* Store.updateStatus(definition.kind, instance, Rules.statusOf(run))
-  const [error] = errors
-  return error === undefined ? Outcome.done : yield* error
+  yield* report(definition, instance, Rules.statusOf(run))
+  const tell = yield* Progress
+  tell(run)
+  return yield* endOf(errors)
 })
+
+/** A refusal is a failure; what the same call can do later is no news to anybody: it is tried again. */
+const endOf = (errors: ReadonlyArray<ApplyError>) => {
+  const refusal = errors.find((error) => error._tag === "InvalidKind" || !error.retryable)
+  return refusal === undefined ? Effect.succeed(errors.length === 0 ? Outcome.done : Outcome.requeue) : refusal
+}
+
+type ApplyError = StoreError.StoreError | Kind.InvalidKind
+
+/** Writes the status, with an Event for each condition that has changed. */
+const report = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject, status: Rules.Status) {
+  yield* Store.updateStatus(definition.kind, instance, status)
+  for (const { message, reason, status: now, type } of Rules.transitions(statusOf(instance), status)) {
+    yield* EventRecorder.record(instance, {
+      type: now === "True" ? "Normal" : "Warning",
+      reason: type,
+      message: message === "" ? reason : message
+    })
+  }
+})
+
+/** A stored object is JSON. */
+const statusOf = (instance: AnyObject) => instance["status"] as Resource.Json | undefined
 
 const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
   const step = Rules.next(run, node)
@@ -51,14 +87,14 @@ const settle = Effect.fnUntraced(function*(run: Rules.Run, node: Node) {
     case "Settled":
       return
     case "Read": {
-      const found = yield* World.find({ ...node, namespace: step.namespace }, step.name)
+      const found = yield* World.findIn({ ...node, namespace: step.namespace }, step.name)
       return Rules.observe(run, node, found === undefined ? [] : [found])
     }
     case "List":
       return Rules.observe(run, node, yield* World.list({ ...node, namespace: step.namespace }, step.selector))
     case "Apply": {
       for (const wanted of step.wanted) {
-        const obstacle = Rules.obstacle(run, yield* World.find(wanted, wanted.name))
+        const obstacle = Rules.obstacle(run, yield* World.findIn(wanted, wanted.name))
         if (obstacle !== undefined) return Rules.put(run, node, obstacle)
       }
       return Rules.observe(run, node, yield* Effect.forEach(step.wanted, World.apply))
@@ -75,16 +111,23 @@ const kindsAnnotation = "internal.kro.run/kinds"
 
 const kindText = ({ apiVersion, kind }: World.Place): string => `${apiVersion} ${kind}`
 
+/** What is no kind has no objects: somebody else has written it. */
 const recordedKinds = (instance: AnyObject): ReadonlyArray<World.Place> =>
-  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").filter((text) => text !== "").map((text) => {
-    const [apiVersion, kind = ""] = text.split(" ")
-    return { apiVersion, kind }
+  (instance.metadata.annotations?.[kindsAnnotation] ?? "").split(",").flatMap((text) => {
+    const parts = /^(\S+) ([A-Z]\w*)$/.exec(text)
+    return parts === null ? [] : [{ apiVersion: parts[1], kind: parts[2] }]
   })
+
+/** Of now and of before, each once. */
+const kindsOf = (definition: Definition, instance: AnyObject): ReadonlyArray<World.Place> => {
+  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
+  const byText = new Map([...recordedKinds(instance), ...own].map((kind) => [kindText(kind), kind]))
+  return [...byText.keys()].toSorted().flatMap((text) => byText.get(text) ?? [])
+}
 
 const manage = (definition: Definition, instance: AnyObject) => {
   const { annotations, labels } = instance.metadata
-  const own = definition.nodes.filter(({ source }) => source._tag === "Own")
-  const kinds = [...new Set([...recordedKinds(instance), ...own].map(kindText))].toSorted().join(",")
+  const kinds = kindsOf(definition, instance).map(kindText).join(",")
   const wanted = { [Names.labels.owned]: "true", [Names.labels.definition]: definition.name }
   const isManaged = Object.entries(wanted).every(([label, value]) => labels?.[label] === value) &&
     (annotations?.[kindsAnnotation] ?? "") === kinds
@@ -94,11 +137,16 @@ const manage = (definition: Definition, instance: AnyObject) => {
 }
 
 /** All objects that were made for an instance. */
-const belongings = (instance: AnyObject) =>
+const belongings = (definition: Definition, instance: AnyObject) =>
   Effect.map(
     Effect.forEach(
-      recordedKinds(instance),
-      (kind) => World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`)
+      kindsOf(definition, instance),
+      (kind) =>
+        Effect.catchTag(
+          World.list(kind, `${Names.labels.instanceId}=${instance.metadata.uid}`),
+          "InvalidKind",
+          () => Effect.succeed([])
+        )
     ),
     (found) => found.flat()
   )
@@ -113,14 +161,11 @@ const finalizerOf = (definition: Definition) =>
 /** In reverse order, as far as it goes now; the end of what is still there makes the next pass. */
 const cleanUp = Effect.fnUntraced(function*(definition: Definition, instance: AnyObject) {
   for (;;) {
-    const present = yield* belongings(instance)
+    const present = yield* belongings(definition, instance)
     if (present.length === 0) return
     const gone = yield* Effect.forEach(Rules.deletable(definition, present), World.remove)
     if (gone.includes(true)) continue
-    yield* Store.updateStatus(definition.kind, instance, (current) => Rules.deletingStatus(current, present))
+    yield* report(definition, instance, Rules.deletingStatus(statusOf(instance), present))
     return Finalizer.notYet(Outcome.done)
   }
 })
-
-/** What an instance's pass needs. */
-export type Services = Store.Store | Kinds

@@ -9,6 +9,7 @@ import { type ASTNode, Environment, EvaluationError, Optional } from "@marcbachm
 import * as Result from "effect/Result"
 import type { Resource } from "setpoint"
 import * as Functions from "./celFunctions.ts"
+import * as Macros from "./celMacros.ts"
 import type { JsonSchema } from "./simpleSchema.ts"
 
 type Json = Resource.Json
@@ -57,10 +58,18 @@ export interface Trouble {
   readonly why: string
 }
 
-const options = { enableOptionalTypes: true, homogeneousAggregateLiterals: false } as const
+/** Limits are far beyond what people write, and keep the walks over an expression from ending the stack. */
+const options = {
+  enableOptionalTypes: true,
+  homogeneousAggregateLiterals: false,
+  limits: { maxAstNodes: 2_000, maxDepth: 100 }
+} as const
 
 const evaluator = Functions.register(new Environment({ ...options, unlistedVariablesAreDyn: true }))
 const checker = Functions.register(new Environment(options))
+
+/** A name that every expression knows: a type, or what stands before the dot of a function. No scope may have it. */
+export const isTaken = (name: string): boolean => checker.hasVariable(name)
 
 /** Checks expressions that see the names of one scope. */
 export interface Checker {
@@ -69,18 +78,20 @@ export interface Checker {
 
 export const makeChecker = (scope: Scope): Checker => {
   const environment = checker.clone()
+  const declaring: Declaring = { environment, types: new Set() }
   for (const [name, type] of Object.entries(scope)) {
-    environment.registerVariable(name, declare(environment, type, name))
+    environment.registerVariable(name, declare(declaring, type, name))
   }
   return { compile: (source) => compile(environment, scope, source) }
 }
 
 const compile = (environment: Environment, scope: Scope, source: string): Result.Result<Expression, string> => {
-  const checked = environment.check(source)
+  const expanded = Result.getOrElse(Result.try(() => Macros.expand(evaluator, source)), () => source)
+  const checked = environment.check(expanded)
   if (!checked.valid) {
     return Result.fail(checked.error === undefined ? "cannot be checked" : faultText(checked.error, scope))
   }
-  const program = evaluator.parse(source)
+  const program = evaluator.parse(expanded)
   const evaluateRaw = (values: Values): Result.Result<unknown, Trouble> =>
     Result.try({ try: () => program({ ...values }), catch: troubleOf })
   return Result.succeed({
@@ -115,31 +126,45 @@ const atomic: { readonly [type: string]: string } = {
   boolean: "bool"
 }
 
-/** CEL's name for a type; objects with known fields are registered under the path that leads to them. */
-const declare = (environment: Environment, type: Type, name: string): string => {
-  if (type._tag === "Any") return "dyn"
-  if (type._tag === "Named") return type.name
-  if (type._tag === "ListOf") return `list<${declare(environment, type.item, `${name}.item`)}>`
-  return declareSchema(environment, type.schema, name)
+interface Declaring {
+  readonly environment: Environment
+  /** Names of types that are registered. */
+  readonly types: Set<string>
 }
 
-const declareSchema = (environment: Environment, schema: unknown, name: string): string => {
+/** CEL's name for a type; objects with known fields are registered under the path that leads to them. */
+const declare = ({ environment, types }: Declaring, type: Type, name: string): string => {
+  if (type._tag === "Any") return "dyn"
+  if (type._tag === "Named") return type.name
+  if (type._tag === "ListOf") return `list<${declare({ environment, types }, type.item, `${name}.item`)}>`
+  return declareSchema({ environment, types }, type.schema, name)
+}
+
+const declareSchema = (declaring: Declaring, schema: unknown, name: string): string => {
   if (!isMapping(schema)) return "dyn"
   const type = String(schema["type"])
   if (Object.hasOwn(atomic, type)) return schema["x-kubernetes-int-or-string"] === true ? "dyn" : atomic[type]
-  if (type === "array") return `list<${declareSchema(environment, schema["items"], `${name}.item`)}>`
+  if (type === "array") return `list<${declareSchema(declaring, schema["items"], `${name}.item`)}>`
   if (type !== "object" || schema["x-kubernetes-preserve-unknown-fields"] === true) return "dyn"
   const values = schema["additionalProperties"]
-  if (isMapping(values)) return `map<string, ${declareSchema(environment, values, `${name}.value`)}>`
+  if (isMapping(values)) return `map<string, ${declareSchema(declaring, values, `${name}.value`)}>`
   const properties = schema["properties"]
   if (!isMapping(properties) || Object.keys(properties).length === 0) return "dyn"
   const fields = Object.fromEntries(
     Object.entries(properties).map(([field, value]) => [
       field,
-      declareSchema(environment, value, `${name}.${field.replaceAll(/\W/g, "_")}`)
+      declareSchema(declaring, value, `${name}.${field.replaceAll(/\W/g, "_")}`)
     ])
   )
-  environment.registerType(name, { fields })
+  const free = freeName(declaring.types, name)
+  declaring.environment.registerType(free, { fields })
+  return free
+}
+
+/** Fields that differ in what no type name can hold lead to equal names: the later ones are marked. */
+const freeName = (types: Set<string>, name: string): string => {
+  if (types.has(name)) return freeName(types, `${name}_`)
+  types.add(name)
   return name
 }
 

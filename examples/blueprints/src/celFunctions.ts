@@ -5,6 +5,7 @@
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import { createHash } from "node:crypto"
+import * as Macros from "./celMacros.ts"
 
 type Value = unknown
 type List = ReadonlyArray<Value>
@@ -32,7 +33,7 @@ export const register = (environment: Environment): Environment => {
     environment.registerType(name, type).registerConstant(name, name, new type())
   }
   environment.registerType("omitted", Omitted)
-  for (const [signature, implementation] of Object.entries(functions)) {
+  for (const [signature, implementation] of Object.entries({ ...functions, ...Macros.functions })) {
     environment.registerFunction(signature, implementation)
   }
   for (const [signature, implementation] of Object.entries(operators)) {
@@ -54,7 +55,7 @@ const functions: { readonly [signature: string]: (...values: Array<never>) => Va
     list.toSpliced(indexIn(list, index, list.length + 1), 0, value),
   "lists.removeAtIndex(list<A>, int): list<A>": (_: Value, list: List, index: bigint) =>
     list.toSpliced(indexIn(list, index, list.length), 1),
-  "list<A>.sort(): list<A>": (list: List) => list.toSorted(compare),
+  "list<A>.sort(): list<A>": (list: List) => list.toSorted(Macros.compare),
   "list<A>.reverse(): list<A>": (list: List) => list.toReversed(),
   "list<A>.distinct(): list<A>": (list: List) => distinct(list),
   "list<A>.slice(int, int): list<A>": (list: List, start: bigint, end: bigint) => {
@@ -119,15 +120,7 @@ const valueOf = (optional: Optional): Value => optional.hasValue() ? optional.va
 /** `NaN`, which is neither more nor less, where the optional has nothing. */
 const comparison = (left: Optional, right: Value): number => {
   const value = valueOf(left)
-  return value === null ? Number.NaN : compare(value, right)
-}
-
-const compare = (left: Value, right: Value): number => {
-  const comparable =
-    (typeof left === typeof right && ["string", "number", "bigint", "boolean"].includes(typeof left)) ||
-    (["number", "bigint"].includes(typeof left) && ["number", "bigint"].includes(typeof right))
-  if (!comparable) throw new Error(`cannot compare ${typeof left} with ${typeof right}`)
-  return (left as bigint) < (right as bigint) ? -1 : (left as bigint) > (right as bigint) ? 1 : 0
+  return value === null ? Number.NaN : Macros.compare(value, right)
 }
 
 const equals = (left: Value, right: Value): boolean =>

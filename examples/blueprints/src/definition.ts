@@ -219,7 +219,7 @@ interface Draft {
 const readDraft = (reader: Reader, item: Json, at: string): Draft | undefined => {
   const resource = reader.mapping(item, at)
   const id = textOf(resource["id"]) ?? ""
-  const wrong = Names.checkId(id)
+  const wrong = checkName(id)
   if (wrong !== undefined) reader.refuse(below(at, "id"), wrong)
   const isExternal = resource["externalRef"] !== undefined
   if (isExternal === (resource["template"] !== undefined)) {
@@ -253,6 +253,9 @@ const readDraft = (reader: Reader, item: Json, at: string): Draft | undefined =>
   }
 }
 
+const checkName = (name: string): string | undefined =>
+  Names.checkId(name) ?? (Cel.isTaken(name) ? `${JSON.stringify(name)} is a name of CEL; choose another` : undefined)
+
 /** A kind cannot depend on an instance: which kinds a definition has to do with is known from its text. */
 const readFixed = (reader: Reader, value: Json | undefined, at: string): string => {
   if (typeof value === "string" && value !== "" && !value.includes("${")) return value
@@ -268,7 +271,7 @@ const readIterators = (reader: Reader, value: Json | undefined, at: string): Dra
     if (entries.length !== 1) reader.refuse(itemAt, "must be one name with one expression")
     return entries.map(([name, list]) => {
       const nameAt = below(itemAt, name)
-      const wrong = Names.checkId(name)
+      const wrong = checkName(name)
       // kro reserves `item` for resources, and its own documentation iterates with it.
       if (wrong !== undefined && name !== "item") reader.refuse(nameAt, wrong)
       if (seen.has(name)) reader.refuse(nameAt, `the name ${name} stands twice`)
@@ -450,7 +453,10 @@ const instanceSchema = (spec: SimpleSchema.JsonSchema, status: Expression.Templa
       kind: text,
       metadata: { type: "object" },
       spec,
-      status: { type: "object", properties: { ...fields, state: text, conditions: conditionsSchema } }
+      status: {
+        type: "object",
+        properties: { ...fields, state: text, paused: { type: "boolean" }, conditions: conditionsSchema }
+      }
     }
   }
 }

@@ -84,7 +84,7 @@ const settle = (run: Run, node: Definition.Node, place: Place): Step => {
 /** What one waits for leaves it out with it, or makes it wait. */
 const heldBy = (run: Run, node: Definition.Node): Place | undefined => {
   const others = [...run.definition.dependencies.get(node.id) ?? []].map((id) => [id, placeOf(run, id)] as const)
-  const [skipped] = others.filter(([, place]) => place._tag === "Skipped")
+  const skipped = others.find(([, place]) => place._tag === "Skipped")
   if (skipped !== undefined) return { _tag: "Skipped", why: `${skipped[0]} is left out` }
   const waited = others.filter(([, place]) => place._tag !== "Ready").map(([id]) => id)
   return waited.length === 0 ? undefined : { _tag: "Waiting", why: `waits for ${waited.join(", ")}` }
@@ -319,7 +319,7 @@ export const deletable = (
 // status
 // ---------------------------------------------------------------------------------------------------------------------
 
-export type State = "ACTIVE" | "IN_PROGRESS" | "ERROR" | "DELETING" | "SUSPENDED"
+export type State = "ACTIVE" | "IN_PROGRESS" | "ERROR" | "DELETING"
 
 /** A status as it is written: the definition's own fields, `state` and `conditions`. */
 export interface Status {
@@ -347,16 +347,6 @@ export const statusOf = (run: Run): Status => {
   return { ...(isMapping(rendered) ? rendered : {}), state, conditions }
 }
 
-/** Nothing is done for a suspended instance, but what its status said stays. */
-export const suspendedStatus = (current: Json | undefined): Status => ({
-  ...(isMapping(current) ? current : {}),
-  state: "SUSPENDED",
-  conditions: conditionsOf(
-    resolved,
-    condition("ResourcesReady", "Unknown", "Suspended", `the annotation ${Names.reconcileAnnotation} suspends it`)
-  )
-})
-
 export const deletingStatus = (current: Json | undefined, left: ReadonlyArray<Resource.Raw>): Status => ({
   ...(isMapping(current) ? current : {}),
   state: "DELETING",
@@ -370,6 +360,15 @@ export const deletingStatus = (current: Json | undefined, left: ReadonlyArray<Re
     )
   )
 })
+
+/** Conditions whose status is another one than before, or that were not there. */
+export const transitions = (before: Json | undefined, after: Status): ReadonlyArray<Condition.Condition> => {
+  const known = isMapping(before) ? decodeConditions(before["conditions"]) : []
+  return decodeConditions(after.conditions).filter(({ status, type }) => Condition.find(known, type)?.status !== status)
+}
+
+const decodeConditions = (list: unknown): Condition.List =>
+  Result.getOrElse(Schema.decodeUnknownResult(Condition.List)(list), () => [])
 
 const reasons = (run: Run, tags: ReadonlyArray<Place["_tag"]>): ReadonlyArray<string> =>
   [...run.places].flatMap(([id, place]) =>

@@ -38,7 +38,7 @@ export const toJsonSchema = (source: Source): Translated => {
     done: new Map()
   }
   for (const name of Object.keys(translation.types)) customType(translation, name, translation.typesAt)
-  const schema = object(translation, source.fields, source.at)
+  const schema = withDefault(object(translation, source.fields, source.at))
   return { schema, flaws: translation.flaws }
 }
 

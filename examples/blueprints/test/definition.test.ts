@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Manifest from "@setpoint/example-manifests"
 import * as Result from "effect/Result"
+import type { Resource } from "setpoint"
 import * as Definition from "../src/definition.ts"
 import * as Inputs from "./utils/inputs.ts"
+
+type Json = Resource.Json
 
 const web = (resources: string, schema = "") => `
 apiVersion: kro.run/v1alpha1
@@ -16,7 +19,7 @@ ${schema}
     spec:
       name: string
       replicas: integer | default=1
-      on: boolean
+      enabled: boolean
       workers: "[]string"
   resources:
 ${resources}`
@@ -70,7 +73,7 @@ describe("what is refused, with file, line and path", () => {
     ],
     [
       "readiness of somebody else",
-      configMap("a", "x", "    readyWhen: [\"${schema.spec.on}\"]"),
+      configMap("a", "x", "    readyWhen: [\"${schema.spec.enabled}\"]"),
       /readyWhen\[0\]: .*Unknown variable: schema; known here are a$/
     ],
     [
@@ -89,6 +92,8 @@ describe("what is refused, with file, line and path", () => {
       /resources\[1\]\.id: a is the id of spec\.resources\[0\]/
     ],
     ["a reserved id", configMap("schema", "x"), /id: "schema" is reserved/],
+    ["an id that CEL has", configMap("lists", "x"), /id: "lists" is a name of CEL/],
+    ["an id that is a type of CEL", configMap("string", "x"), /id: "string" is a name of CEL/],
     ["an id that is no name", configMap("my-map", "x"), /id: "my-map" is no name/],
     ["a resource without content", "  - id: a", /must have a template or an externalRef/],
     [
@@ -157,6 +162,102 @@ describe("what is refused, with file, line and path", () => {
       const text = `apiVersion: kro.run/v1alpha1\nkind: ResourceGraphDefinition\nmetadata: { name: web }\nspec: ${spec}`
       assert.isNotEmpty(flawsOf(text), spec)
     }
+  })
+})
+
+describe("names of fields", () => {
+  it("may differ in what no type name can hold", () => {
+    const text = web(configMap("a", "${schema.spec['a-b'].x + schema.spec.a_b.y}")).replace(
+      "      name: string",
+      "      name: string\n      a-b: { x: string }\n      a_b: { 'y': string }"
+    )
+    assert.deepStrictEqual(flawsOf(text), [])
+  })
+})
+
+describe("documents that nobody would write", () => {
+  const odd: ReadonlyArray<Json> = [
+    null,
+    0,
+    -1.5,
+    true,
+    "",
+    "${",
+    "${}",
+    "${{",
+    "}",
+    "${schema}",
+    "${1/0}",
+    "${a.b.c}",
+    "${'\\u0000'}",
+    "${schema.spec.name.x.y}",
+    "${each}",
+    "${a.map(a, a.map(a, a))}",
+    "${cel.bind(schema, 1, schema)}",
+    "${\"",
+    "x".repeat(10_000),
+    "${" + "(".repeat(2_000),
+    "${" + "1+".repeat(2_000) + "1}",
+    "[]".repeat(1_000),
+    "string | default=",
+    "string | default={",
+    "map[string]",
+    [],
+    {},
+    [[[]]],
+    { "": "" },
+    { a: { b: { c: [{}] } } },
+    { constructor: "string", toString: "integer" },
+    ["${a}", "${schema.spec}"]
+  ]
+  const whole = Inputs.readText(
+    "web.yaml",
+    web(
+      configMap(
+        "a",
+        "${schema.spec.name}",
+        "    includeWhen: [\"${schema.spec.enabled}\"]\n    readyWhen: [\"${a.data.value != ''}\"]"
+      ) +
+        configMap("b", "${a.data.value}${w}", "    forEach: [{ w: \"${schema.spec.workers}\" }]") +
+        "\n  - { id: c, externalRef: { apiVersion: v1, kind: X, metadata: { selector: { matchLabels: { a: \"${schema.spec.name}\" } } } } }",
+      "    status: { a: \"${a.data}\", c: \"${size(c)}\" }\n    types: { T: { x: string } }"
+    )
+  )[0].value
+
+  const places = (
+    value: Json,
+    at: ReadonlyArray<string | number> = []
+  ): ReadonlyArray<ReadonlyArray<string | number>> =>
+    typeof value !== "object" || value === null ? [at] : [
+      at,
+      ...Object.entries(value).flatMap(([key, item]) => places(item, [...at, Array.isArray(value) ? Number(key) : key]))
+    ]
+  const put = (value: Json, [first, ...rest]: ReadonlyArray<string | number>, other: Json): Json => {
+    if (first === undefined) return other
+    if (Array.isArray(value)) return value.map((item, index) => index === first ? put(item, rest, other) : item)
+    const members = value as Resource.JsonObject
+    return { ...members, [first]: put(members[first], rest, other) }
+  }
+
+  it("each part of a definition, replaced by each odd value, is refused or right, and never thrown at", () => {
+    assert.isTrue(Result.isSuccess(Definition.compile(whole)))
+    let refused = 0
+    for (const place of places(whole["spec"])) {
+      for (const value of odd) {
+        const spec = put(whole["spec"], place, value)
+        const compiled = Result.try(() => Definition.compile({ ...whole, spec }))
+        const where = `spec ${place.join(".")} = ${JSON.stringify(value).slice(0, 60)}`
+        assert.isTrue(
+          Result.isSuccess(compiled),
+          `${where}: ${String(Result.isFailure(compiled) ? compiled.failure : "")}`
+        )
+        if (Result.isSuccess(compiled) && Result.isFailure(compiled.success)) {
+          refused++
+          assert.isNotEmpty(compiled.success.failure, where)
+        }
+      }
+    }
+    assert.isAbove(refused, 1000)
   })
 })
 

@@ -44,7 +44,8 @@ describe("types", () => {
       type: "object",
       properties: {
         ingress: { type: "object", properties: { enabled: { type: "boolean", default: false } }, default: {} }
-      }
+      },
+      default: {}
     })
     const needy = translate({ ingress: { host: "string | required=true", path: `string | default="/"` } }).schema
     assert.notProperty((needy["properties"] as { readonly ingress: object }).ingress, "default")

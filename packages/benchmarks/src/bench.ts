@@ -57,6 +57,7 @@ const units: ReadonlyArray<readonly [suffix: string, unit: string]> = [
   ["_per_s", "1/s"],
   ["_bytes", "B"],
   ["bytes_per_object", "B"],
+  ["bytes_per_instance", "B"],
   ["_ns", "ns"],
   ["_us", "us"],
   ["_ms", "ms"],

@@ -1,15 +1,19 @@
 /** All benches, in the order of the table of goals. */
-import type { Bench, Case, PeerRun } from "./bench.ts"
+import type { Bench, Case, Goal, PeerRun } from "./bench.ts"
 import * as PlainEngine from "./limit/engine.ts"
 import * as PlainQueue from "./limit/queue.ts"
+import * as PlainRoute from "./limit/route.ts"
 import * as PlainSqlite from "./limit/sqlite.ts"
 import * as PlainStore from "./limit/store.ts"
+import * as OurDynamic from "./ours/dynamic.ts"
 import * as OurEngine from "./ours/engine.ts"
 import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 import * as OurRest from "./ours/rest.ts"
+import * as OurRoute from "./ours/route.ts"
 import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
+import { layouts } from "./route.ts"
 
 const go = (bench: string, peer: string, { n, workers }: Case, ...more: ReadonlyArray<string>): PeerRun => ({
   peer,
@@ -52,6 +56,22 @@ const memoryPeers = (bench: string) => (of: Case): ReadonlyArray<PeerRun> => {
     { peer: "client-node", program: "node", args: [bench, "unstructured", managed, String(of.n)] }
   ]
 }
+
+const routePeers = (bench: string) => ({ n, variant = "one" }: Case): ReadonlyArray<PeerRun> =>
+  n > 100_000 || variant === "mixed"
+    ? []
+    : [{ peer: "kro", program: "kro", args: ["-bench", bench, "-n", String(n), "-layout", variant] }]
+
+const routeCases = (layouts: ReadonlyArray<string>): ReadonlyArray<Case> =>
+  layouts.flatMap((variant) => [1000, 10_000, 100_000, 1_000_000].map((n) => ({ n, workers: 1, variant })))
+
+const routeFigures = ["ns_per_op", "times_1000", "register_us", "bytes_per_instance"]
+
+const routeGoals: ReadonlyArray<Goal> = [
+  { figure: "times_1000", factor: 1.5, of: "absolute" },
+  { figure: "register_us", factor: 10, of: "absolute" },
+  { figure: "bytes_per_instance", factor: 1024, of: "absolute" }
+]
 
 const at100k = (of: Case) => of.n === 100_000
 
@@ -169,6 +189,93 @@ export const benches: ReadonlyArray<Bench> = [
     }]
   },
   {
+    name: "route-scalar",
+    id: "B6",
+    what: "n instances watch one object by name and one by selector; events by name, each of one instance",
+    cases: routeCases(layouts.filter((layout) => layout !== "mixed")),
+    quick: [{ n: 100_000, workers: 1, variant: "one" }],
+    figures: routeFigures,
+    subjects: { setpoint: OurRoute.routing("name"), limit: PlainRoute.routing("name") },
+    peers: routePeers("scalar"),
+    goals: [{ figure: "ns_per_op", factor: 1, of: "kro" }, ...routeGoals],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "route-selector",
+    id: "B6",
+    what: "n instances watch one object by name and one by selector; events by labels, each of one instance",
+    cases: routeCases(layouts),
+    quick: ["one", "mixed"].map((variant) => ({ n: 100_000, workers: 1, variant })),
+    figures: routeFigures,
+    subjects: { setpoint: OurRoute.routing("selector"), limit: PlainRoute.routing("selector") },
+    peers: routePeers("selector"),
+    goals: [{ figure: "ns_per_op", factor: 2000, of: "absolute" }, ...routeGoals],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "watch-again",
+    id: "B6",
+    what: "what a pass pays for 20 watch requests that the last one of its instance made too",
+    cases: [{ n: 10_000, workers: 1 }],
+    figures: ["pass_us"],
+    subjects: { setpoint: OurRoute.again },
+    goals: [{ figure: "pass_us", factor: 5, of: "absolute" }]
+  },
+  {
+    name: "watch-start",
+    id: "B6",
+    what: "n instances make 10 watch requests each, and a million events are routed to them",
+    cases: [{ n: 100_000, workers: 1 }],
+    figures: [
+      "register_s",
+      "route_s",
+      "peak_rss_mb",
+      "longest_pause_ms",
+      "longest_pause_without_gc_ms",
+      "longest_busy_ms"
+    ],
+    subjects: { setpoint: OurRoute.start },
+    goals: [{ figure: "longest_pause_ms", factor: 50, of: "absolute" }],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
+    name: "pass-watches",
+    id: "B6",
+    what: "what a pass of the engine pays for 20 watch requests that the last one of its instance made too",
+    cases: OurDynamic.watchVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
+    figures: ["more_us", "pass_us"],
+    subjects: { setpoint: OurDynamic.watches },
+    goals: [{ figure: "more_us", factor: 5, of: "absolute" }]
+  },
+  {
+    name: "tracked-read",
+    id: "B6",
+    what: "what each of 20 reads of a pass, answered by the cache, costs more where it is tracked",
+    cases: OurDynamic.readVariants.map((variant) => ({ n: 10_000, workers: 1, variant })),
+    figures: ["more_ns_per_op"],
+    subjects: { setpoint: OurDynamic.tracked },
+    goals: [{ figure: "more_ns_per_op", factor: 1000, of: "absolute" }]
+  },
+  {
+    name: "dynamic-start",
+    id: "B6",
+    what:
+      "n instances start in the engine with ten watches each, and ten times as many events are routed to their passes",
+    cases: [{ n: 100_000, workers: 4 }],
+    quick: [{ n: 10_000, workers: 4 }],
+    figures: [
+      "register_s",
+      "route_s",
+      "peak_rss_mb",
+      "longest_pause_ms",
+      "longest_pause_without_gc_ms",
+      "longest_busy_ms"
+    ],
+    subjects: { setpoint: OurDynamic.start },
+    goals: [{ figure: "longest_pause_without_gc_ms", factor: 50, of: "absolute" }],
+    flags: ["--max-old-space-size=8192"]
+  },
+  {
     name: "memory-store",
     what:
       "MemoryStore through Store: n objects created, updated, read by key, listed; n updates to 1, 10 and 100 watches",
@@ -226,7 +333,7 @@ export const benches: ReadonlyArray<Bench> = [
     name: "at-rest",
     what: "CPU of a Controller while n reconciled objects are at rest, as a share of one core",
     cases: [{ n: 100_000, workers: 4 }],
-    figures: ["cpu_share"],
+    figures: ["cpu_share", "bytes_per_object"],
     subjects: { setpoint: OurRest.atRest },
     goals: [{ figure: "cpu_share", factor: 0.01, of: "absolute" }]
   }

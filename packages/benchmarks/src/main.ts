@@ -6,7 +6,7 @@
  */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
-import { arch, availableParallelism, cpus, platform, release, totalmem } from "node:os"
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from "node:os"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -24,6 +24,8 @@ const machine = () => ({
   cores: availableParallelism(),
   memory_gib: Math.round(totalmem() / 1024 ** 3),
   system: `${platform()} ${release()} ${arch()}`,
+  /** What else ran when the benches began: above the cores, times are not to be trusted. */
+  load: loadavg()[0],
   node: process.version,
   go: firstLine("go", "version"),
   rust: firstLine("rustc", "--version")
@@ -59,18 +61,26 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   process.exit(1)
 }
 
-const started = new Date()
-const measurements = await Rounds.run(chosen, { rounds, quick: values.quick, withPeers: values.peers, say })
-const rows = Report.rows(benches, measurements)
-process.stdout.write(`${Report.table(rows)}\n`)
-const result = {
-  date: started.toISOString(),
-  commit: commit(),
-  machine: machine(),
-  rounds,
-  rows: rows.map(Report.json),
-  measurements: Report.figures(measurements)
+const load = loadavg()[0] ?? 0
+if (load > availableParallelism() / 2) {
+  say(`THE MACHINE IS BUSY (load ${load.toFixed(1)}): the times will not be trustworthy`)
 }
-mkdirSync(dirname(values.keep), { recursive: true })
-writeFileSync(values.keep, `${JSON.stringify(result, undefined, 2)}\n`)
+const started = new Date()
+const about = { date: started.toISOString(), commit: commit(), machine: machine(), rounds }
+
+const keep = (measurements: ReadonlyArray<Rounds.Measurement>): void => {
+  const rows = Report.rows(benches, measurements).map(Report.json)
+  const result = { ...about, rows, measurements: Report.figures(measurements) }
+  mkdirSync(dirname(values.keep), { recursive: true })
+  writeFileSync(values.keep, `${JSON.stringify(result, undefined, 2)}\n`)
+}
+
+const measurements = await Rounds.run(chosen, {
+  rounds,
+  quick: values.quick,
+  withPeers: values.peers,
+  say,
+  soFar: keep
+})
+process.stdout.write(`${Report.table(Report.rows(benches, measurements))}\n`)
 say(`kept in ${values.keep}`)

@@ -8,7 +8,8 @@ type Span = { readonly from: number; readonly to: number }
 /** A gap between two turns, and how long this thread computed in it: less than the gap where others had the machine. */
 type Pause = Span & { readonly busy: number }
 
-const busyMillis = (): number => {
+/** How long this thread computed so far. */
+export const busyMillis = (): number => {
   const { system, user } = process.threadCpuUsage()
   return (user + system) / 1000
 }

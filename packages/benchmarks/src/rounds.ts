@@ -22,6 +22,8 @@ export interface Options {
   readonly withPeers: boolean
   /** One line for the person who waits. */
   readonly say: (line: string) => void
+  /** All that was measured so far, after each case: a run that is broken off leaves what it has. */
+  readonly soFar: (measurements: ReadonlyArray<Measurement>) => void
 }
 
 interface Contender {
@@ -85,6 +87,7 @@ export const run = async (benches: ReadonlyArray<Bench>, options: Options): Prom
     for (const of of options.quick ? bench.quick ?? bench.cases.slice(0, 1) : bench.cases) {
       options.say(`${bench.name} ${caseName(of)}`)
       measurements.push(...await runCase(contenders(reachable, of, options.withPeers), options))
+      options.soFar(measurements)
     }
   }
   return measurements

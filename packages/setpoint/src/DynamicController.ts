@@ -17,6 +17,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
@@ -74,11 +75,13 @@ export interface Service {
  */
 export class DynamicController extends Context.Service<DynamicController, Service>()("setpoint/DynamicController") {}
 
-/** What is registered under a name, and how to register it anew. */
+/** One call of `register`: its registration, and how to make it anew. */
 interface Held {
-  readonly scope: Scope.Closeable
-  readonly registration: Controllers.Registration
   readonly register: (scope: Scope.Scope) => Effect.Effect<Controllers.Registration, Controllers.RegistrationError>
+  scope: Scope.Closeable
+  registration: Controllers.Registration
+  /** What it took the place of, until it has synced. */
+  before: Held | undefined
 }
 
 /**
@@ -91,73 +94,110 @@ export const make = Effect.gen(function*() {
   const controller = yield* Controllers.Controller
   const outer = yield* Effect.scope
   const held = new Map<string, Held>()
-  const step = yield* Semaphore.make(1) // never held while a cache syncs or a pass ends
+  const turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
+
+  /** One step at a time of a name; other names go on meanwhile. Never held while a cache syncs. */
+  const inTurn = <A, E>(name: string, work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.suspend(() => {
+      const turn = turns.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
+      turns.set(name, turn)
+      turn.users++
+      const leave = Effect.sync(() => {
+        if (--turn.users === 0) turns.delete(name)
+      })
+      return Effect.ensuring(Semaphore.withPermit(turn.semaphore, Effect.uninterruptible(work)), leave)
+    })
+
+  const registerIn = (register: Held["register"]) =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.fork(outer)
+      const registration = yield* Effect.onError(register(scope), (cause) => Scope.close(scope, Exit.failCause(cause)))
+      return { scope, registration }
+    })
 
   /** Puts a reconciler under its name: the one before it is swapped, and its Scope closes without effect. */
   const put = (name: string, register: Held["register"]): Effect.Effect<Held, Controllers.RegistrationError> =>
-    Semaphore.withPermit(
-      step,
-      Effect.gen(function*() {
-        const scope = yield* Scope.fork(outer)
-        const registered = yield* Effect.exit(register(scope))
-        if (Exit.isFailure(registered)) {
-          yield* Scope.close(scope, registered)
-          return yield* Effect.failCause(registered.cause)
-        }
-        const before = held.get(name)
-        const now: Held = { scope, registration: registered.value, register }
-        held.set(name, now)
-        if (before !== undefined) yield* Scope.close(before.scope, Exit.void)
-        return now
-      })
-    )
+    Effect.gen(function*() {
+      const made = yield* registerIn(register)
+      const before = held.get(name)
+      const now: Held = { register, before, ...made }
+      held.set(name, now)
+      if (before !== undefined) yield* Scope.close(before.scope, Exit.void)
+      return now
+    })
 
-  const remove = (name: string, which?: Held): Effect.Effect<void> =>
+  const remove = (name: string): Effect.Effect<void> =>
     Effect.suspend(() => {
       const now = held.get(name)
-      if (now === undefined || (which !== undefined && now !== which)) return Effect.void
       held.delete(name)
-      return Scope.close(now.scope, Exit.void)
+      return now === undefined ? Effect.void : Scope.close(now.scope, Exit.void)
     })
 
-  /** Takes back a registration that did not sync, unless another has taken its place. */
-  const rollBack = (name: string, failed: Held, before: Held | undefined): Effect.Effect<void> =>
+  /** As if it had never been registered: what it took the place of is back, unless others have come since. */
+  const rollBack = (name: string, failed: Held): Effect.Effect<void> =>
     Effect.suspend(() => {
-      if (held.get(name) !== failed) return Effect.void
-      return before === undefined
-        ? remove(name, failed)
-        : Effect.asVoid(Effect.orElseSucceed(put(name, before.register), () => before))
+      const { before } = failed
+      const top = held.get(name)
+      if (top === failed) return before === undefined ? remove(name) : restore(name, before, failed)
+      for (let later = top; later !== undefined; later = later.before) {
+        if (later.before === failed) later.before = before
+      }
+      return Effect.void
     })
 
-  const awaitSynced = (now: Held, timeout: Duration.Input): Effect.Effect<void, NotSynced> =>
-    Effect.timeoutOrElse(now.registration.synced, {
-      duration: timeout,
-      orElse: () =>
-        Effect.flatMap(
-          now.registration.status,
-          ({ name, troubles }) => Effect.fail(new NotSynced({ registration: name, troubles }))
-        )
+  const restore = (name: string, before: Held, failed: Held): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      const made = yield* Effect.orDie(registerIn(before.register)) // it was right before
+      Object.assign(before, made)
+      held.set(name, before)
+      yield* Scope.close(failed.scope, Exit.void)
     })
+
+  /** Fails where the caches do not sync in time, or where somebody deregisters meanwhile. */
+  const awaitSynced = (
+    { registration }: Held,
+    duration: Duration.Input
+  ): Effect.Effect<void, NotSynced | Controllers.RegistrationError> =>
+    Effect.exit(registration.synced).pipe(
+      Effect.timeoutOrElse({
+        duration,
+        orElse: () =>
+          Effect.flatMap(registration.status, ({ name, troubles }) =>
+            Effect.fail(new NotSynced({ registration: name, troubles })))
+      }),
+      Effect.flatMap((exit) =>
+        Exit.isSuccess(exit) ? Effect.void : Effect.fail(
+          new Controllers.RegistrationError({
+            registration: registration.name,
+            field: "name",
+            why: "was deregistered before its caches had synced"
+          })
+        )
+      )
+    )
 
   return DynamicController.of({
-    register: Effect.fnUntraced(function*<R>(reconciler: Reconciler<R>, options: RegisterOptions = {}) {
-      const context = yield* Effect.context<R | Store>()
-      const { name } = reconciler
-      const register: Held["register"] = (scope) =>
-        controller.register(reconciler, { drain: options.drain ?? 0 }).pipe(
-          Effect.provideContext(Context.add(context, Scope.Scope, scope))
-        )
-      const before = held.get(name)
-      const now = yield* Effect.uninterruptible(put(name, register))
-      if (options.waitForSync !== false) {
-        yield* Effect.onError(
-          awaitSynced(now, options.syncTimeout ?? "30 seconds"),
-          () => rollBack(name, now, before)
-        )
-      }
-      return now.registration
-    }),
-    deregister: (name) => Effect.uninterruptible(remove(name)),
+    register: <R>(reconciler: Reconciler<R>, options: RegisterOptions = {}) =>
+      Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+        const context = yield* Effect.context<R | Store>()
+        const { name } = reconciler
+        const register: Held["register"] = (scope) =>
+          controller.register(reconciler, { drain: options.drain ?? 0 }).pipe(
+            Effect.provideContext(Context.add(context, Scope.Scope, scope))
+          )
+        const now = yield* restore(inTurn(name, put(name, register)))
+        if (options.waitForSync !== false) {
+          yield* Effect.onError(
+            restore(awaitSynced(now, options.syncTimeout ?? "30 seconds")),
+            () => inTurn(name, rollBack(name, now))
+          )
+        }
+        now.before = undefined
+        return now.registration
+      })),
+    // in a fiber of its own, since a pass may end its own registration: what waits for it to end must not be the pass
+    deregister: (name) =>
+      Effect.flatMap(Effect.forkIn(inTurn(name, remove(name)), outer, { startImmediately: true }), Fiber.join),
     names: Effect.sync(() => Array.from(held.keys()))
   })
 })

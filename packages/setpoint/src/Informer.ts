@@ -700,18 +700,22 @@ export const subscribe = <A = never>(
       Rules.replayed(subscription)
     }
     yield* Run.logDefects(self.work)
-    const { index } = subscription
     return {
-      get: (entry) => Cache.slot(entry as Cache.Entry, index) as A | undefined, // what `set` of this slot put there
+      get: (entry) =>
+        subscription.index === undefined
+          ? undefined
+          : Cache.slot(entry as Cache.Entry, subscription.index) as A | undefined, // what `set` of this slot put there
       set: (entry, value) => {
-        if (subscription.active) Cache.setSlot(entry as Cache.Entry, index, value)
+        if (subscription.active) Cache.setSlot(entry as Cache.Entry, Rules.slotOf(state, subscription), value)
       }
     }
   })
 
 const unsubscribe = Effect.fnUntraced(function*(state: Rules.State, subscription: Rules.Subscription) {
   Rules.unsubscribe(state, subscription)
-  yield* Run.sliced(Cache.entries(state.cache), (entry) => Cache.setSlot(entry, subscription.index, undefined))
+  const { index } = subscription
+  if (index === undefined) return
+  yield* Run.sliced(Cache.entries(state.cache), (entry) => Cache.setSlot(entry, index, undefined))
   Rules.slotIsCleared(state, subscription)
 })
 

@@ -18,7 +18,11 @@
  * **Consistency**
  *
  * A request routes from the moment it is made, and {@link watch} never waits (D1 of `WatchCoordinator`): ask before you
- * read.
+ * read. What the pass read, and what it left unread or wrote, is compared when the cache of the kind has synced; where the
+ * cache shows something else, or nothing was read, the key runs once more. A cache that does not sync is told to who asks
+ * next ({@link NotSynced}) and as a part of `Health`, which takes no readiness.
+ *
+ * **Memory** Of the reads before a first sync up to 100 a key and kind are kept.
  *
  * @since 0.1.0
  */
@@ -145,7 +149,8 @@ export const noop: Watcher = { ask: () => undefined }
 
 /**
  * Asks to hear about objects from now on, for the key that this pass is of. Never waits (D1). Asking again for the same
- * costs next to nothing and changes nothing.
+ * costs next to nothing and changes nothing. Of the requested object nothing is heard by it: its events are the
+ * registration's.
  *
  * @example
  * ```ts
@@ -181,7 +186,8 @@ export const noop: Watcher = { ask: () => undefined }
  * @since 0.1.0
  */
 export const watch = (request: Request): Effect.Effect<void, WatchError> =>
-  Effect.flatMap(Current, (watcher) => {
+  Effect.withFiber((fiber) => {
+    const watcher = fiber.getRef(Current)
     const problem = watcher === undefined ? new NoPass() : watcher.ask(request)
     return problem === undefined
       ? Effect.void

@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type * as SchemaTransformation from "effect/SchemaTransformation"
 import type * as Types from "effect/Types"
-import { isObject } from "./internal/json.ts"
+import { fromUnknown, isObject } from "./internal/json.ts"
 import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
 import * as PlainCheck from "./internal/plainCheck.ts"
@@ -77,6 +77,8 @@ export interface Kind<in out A extends Any> extends AnyKind {
   readonly decode: (raw: Raw) => Result.Result<A, DecodeError>
   /** A typed object in stored form: only the declared fields, without those that the Schema does not know. */
   readonly encode: (object: A) => Result.Result<Raw, Invalid>
+  /** As {@link encode}, without the defaults of a JSON Schema that the object does not have: what an applier sets (S11). */
+  readonly encodeSparse: (object: A) => Result.Result<Raw, Invalid>
   /** A manifest's declared fields in this served version's wire form, as typed fields; unknown fields are left out. */
   readonly decodeManifest: (manifest: object) => Result.Result<Input<A>, Invalid>
 }
@@ -203,7 +205,15 @@ export const make = <
   Fields extends FieldSchemas = {}
 >(options: Options<Name, Spec, Status, Fields>): Kind<Of<Name, Spec, Status, Fields>> => {
   const codec = fieldsCodec(options)
-  return fromCodecs(addressOf(options), options, declaredFields(options), statusFieldsOf(options.status), codec, codec)
+  return fromCodecs(
+    addressOf(options),
+    options,
+    declaredFields(options),
+    statusFieldsOf(options.status),
+    false,
+    codec,
+    codec
+  )
 }
 
 /**
@@ -270,7 +280,15 @@ export const served = <
     unknown
   >
   const codec: PureCodec = stored.codec.pipe(Schema.decodeTo(Schema.toType(wire), conversion))
-  return fromCodecs(stored.address, options, declaredFields(options), statusFieldsOf(options.status), wire, codec)
+  return fromCodecs(
+    stored.address,
+    options,
+    declaredFields(options),
+    statusFieldsOf(options.status),
+    false,
+    wire,
+    codec
+  )
 }
 
 /**
@@ -330,7 +348,7 @@ export const fromJsonSchema = (options: JsonSchemaOptions): Result.Result<Kind<R
     try: () => {
       const address = addressOf({ ...options, fields: {} })
       const statusFields = hasStatus ? propertiesOf(propertyOf(options.schema, "status")) : undefined
-      return fromCodecs<Raw>(address, options, properties, statusFields, codec.success, codec.success)
+      return fromCodecs<Raw>(address, options, properties, statusFields, true, codec.success, codec.success)
     },
     catch: (error) =>
       error instanceof InvalidKind ? error : new InvalidKind({ kind: options.kind, field: "", why: String(error) })
@@ -430,11 +448,16 @@ const declaredFields = (options: {
   ...(options.status === undefined ? [] : ["status"])
 ]
 
+/** The top-level fields of an object of plain JSON, as they are. */
+const topLevelOf = (object: object): object =>
+  Object.fromEntries(Object.entries(object).filter(([name, value]) => !objectFields.has(name) && value !== undefined))
+
 const fromCodecs = <A extends Any>(
   address: Address,
   declared: { readonly version: string },
   fields: ReadonlyArray<string>,
   statusFields: ReadonlyArray<string> | undefined,
+  isData: boolean,
   wire: Schema.Codec<unknown, unknown>,
   codec: Schema.Codec<unknown, unknown>
 ): Kind<A> => {
@@ -475,6 +498,20 @@ const fromCodecs = <A extends Any>(
         metadata: object.metadata,
         ...(encoded.success as object)
       })
+    },
+    encodeSparse: (object) => {
+      const ours = { apiVersion: storedApiVersion, kind: address.kind, metadata: object.metadata }
+      // Data need not be whole here: what an apply makes of the stored object is judged where it is made.
+      if (isData) {
+        const given = fromUnknown(topLevelOf(object))
+        return Result.isFailure(given)
+          ? Result.fail(new Invalid({ fields: [{ path: given.failure.path, why: given.failure.reason }] }))
+          : Result.succeed({ ...ours, ...(given.success as object) })
+      }
+      const encoded = encodeFields(object)
+      return Result.isFailure(encoded)
+        ? Result.fail(new Invalid({ fields: fieldsOf(encoded.failure) }))
+        : Result.succeed({ ...ours, ...(encoded.success as object) })
     },
     decodeManifest: (manifest) => {
       const decoded = decodeWire(manifest)

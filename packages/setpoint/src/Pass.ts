@@ -53,7 +53,7 @@ export interface ReaderListOptions {
 }
 
 /**
- * Hears about the reads of a pass, before and after the store answers them (D1, D6). Called synchronously.
+ * Hears about the reads of a pass, before and after they are answered (D1, D6). Called synchronously.
  *
  * @category models
  * @since 0.1.0
@@ -61,7 +61,7 @@ export interface ReaderListOptions {
 export interface Tracker {
   readonly asksForOne: (store: string, kind: AnyKind, key: Key) => void
   readonly asksForMany: (store: string, kind: AnyKind, options: ReaderListOptions) => void
-  /** The store's answer, where no cache answered: `undefined` for absence. */
+  /** The answer, of a cache or of the store: `undefined` for absence. */
   readonly gotOne: (store: string, kind: AnyKind, key: Key, object: Raw | undefined) => void
   readonly gotMany: (store: string, kind: AnyKind, options: ReaderListOptions, objects: ReadonlyArray<Raw>) => void
 }

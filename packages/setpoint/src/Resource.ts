@@ -173,3 +173,46 @@ export const keyText = (key: KeyInput): string =>
  * @since 0.1.0
  */
 export const isMarkedForDeletion = (object: Any): boolean => object.metadata.deletionTimestamp !== undefined
+
+/** How many texts are shared at a time. */
+const sharedTexts = 4096
+
+/**
+ * For stores that decode JSON: gives a function that lets an object share with those before it what all objects repeat
+ * (`apiVersion`, namespace, times, a label that is the name again): about a tenth of a small object in a cache. The object
+ * is changed in place, so it must be freshly decoded and not yet frozen.
+ *
+ * @example
+ * ```ts
+ * import { Resource } from "setpoint"
+ *
+ * const share = Resource.sharing()
+ * const text = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"1","resourceVersion":"1"}}`
+ * const object = Object.freeze(share(JSON.parse(text)))
+ * console.log(object.metadata.name) // a
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const sharing = (): (decoded: Raw) => Raw => {
+  const known = new Map<string, string>()
+  const shared = (text: string): string => {
+    const same = known.get(text)
+    if (same !== undefined) return same
+    if (known.size === sharedTexts) known.clear()
+    known.set(text, text)
+    return text
+  }
+  return (decoded) => {
+    // Fresh from the decoder: nobody else has seen it.
+    const object = decoded as { apiVersion: string }
+    const metadata = decoded.metadata as { creationTimestamp?: string; name: string; namespace?: string }
+    const labels = decoded.metadata.labels as { [key: string]: string } | undefined
+    object.apiVersion = shared(object.apiVersion)
+    if (metadata.namespace !== undefined) metadata.namespace = shared(metadata.namespace)
+    if (metadata.creationTimestamp !== undefined) metadata.creationTimestamp = shared(metadata.creationTimestamp)
+    for (const key in labels) if (labels[key] === metadata.name) labels[key] = metadata.name
+    return decoded
+  }
+}

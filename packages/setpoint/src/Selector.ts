@@ -91,13 +91,15 @@ export class InvalidSelector extends Schema.TaggedError<InvalidSelector>()("Inva
 
 /** A class, so that a selector carries no closures: there may be one for each object that is watched. */
 class Checked implements Selector {
-  readonly [TypeId]: typeof TypeId = TypeId
   readonly text: string
   readonly requirements: ReadonlyArray<Requirement>
   constructor(requirements: ReadonlyArray<Requirement>) {
     this.requirements = Rules.canonical(requirements)
     this.text = Rules.print(this.requirements)
     Object.freeze(this)
+  }
+  get [TypeId](): typeof TypeId {
+    return TypeId
   }
   test(labels: Labels): boolean {
     for (const requirement of this.requirements) {
@@ -366,9 +368,9 @@ export interface Index<in out A> {
  * @since 0.1.0
  */
 export const makeIndex = <A>(): Index<A> => {
-  const state = IndexRules.empty<Set<A>>()
+  let index: IndexRules.Index<Set<A>> = IndexRules.empty
   const collect = (labels: Labels, into: Set<A>): void =>
-    IndexRules.visit(state, labels, (values) => {
+    IndexRules.visit(index, labels, (values) => {
       for (const value of values) into.add(value)
     })
   const collectOf = (object: Labelled | undefined, into: Set<A>): void => {
@@ -376,13 +378,13 @@ export const makeIndex = <A>(): Index<A> => {
   }
   return {
     add: (selector, value) => {
-      const values = IndexRules.get(state, selector.text)
-      if (values === undefined) IndexRules.set(state, selector, new Set([value]))
+      const values = IndexRules.get(index, selector.text)
+      if (values === undefined) index = IndexRules.set(index, selector, new Set([value]))
       else values.add(value)
     },
     remove: (selector, value) => {
-      const values = IndexRules.get(state, selector.text)
-      if (values?.delete(value) === true && values.size === 0) IndexRules.remove(state, selector.text)
+      const values = IndexRules.get(index, selector.text)
+      if (values?.delete(value) === true && values.size === 0) index = IndexRules.remove(index, selector.text)
     },
     matching: (labels) => {
       const found = new Set<A>()
@@ -395,6 +397,6 @@ export const makeIndex = <A>(): Index<A> => {
       if (now === undefined || now.metadata.labels !== before?.metadata.labels) collectOf(before, found)
       return found
     },
-    size: () => IndexRules.size(state)
+    size: () => IndexRules.size(index)
   }
 }

@@ -268,6 +268,7 @@ export const make = (
       const asked = keyOf(kind, input)
       pass?.tracker?.asksForOne(name, kind, asked)
       const cached = pass?.reader.get(name, kind.groupKind, asked)
+      if (cached !== undefined) pass?.tracker?.gotOne(name, kind, asked, cached === "absent" ? undefined : cached)
       if (cached !== undefined && cached !== "absent") return decoded("get", kind, cached)
       const key = checkedKey("get", kind, asked)
       if (Result.isFailure(key)) return Effect.fail(key.failure)
@@ -312,7 +313,10 @@ export const make = (
       pass?.tracker?.asksForMany(name, kind, filter)
       if (pass !== undefined && consistency === undefined && limit === undefined && page === undefined) {
         const cached = pass.reader.list(name, kind.groupKind, filter)
-        if (cached !== undefined) return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
+        if (cached !== undefined) {
+          pass.tracker?.gotMany(name, kind, filter, cached)
+          return Effect.succeed(listOf(door, kind, { items: cached, revision: "", cursor: "" }))
+        }
       }
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),
@@ -454,7 +458,7 @@ export const make = (
       countCall(fiber)
       const key = checkedKey("apply", kind, { namespace: input.metadata.namespace, name: input.metadata.name ?? "" })
       if (Result.isFailure(key)) return Effect.fail(key.failure)
-      const encoded = Door.encode(door, kind, named(kind, input, key.success), undefined)
+      const encoded = Door.encodeApplied(kind, named(kind, input, key.success))
       if (Result.isFailure(encoded)) return Effect.fail(Writer.failure("apply", kind, key.success, encoded.failure))
       const { dryRun, force = false, manager } = options
       const write = { op: "apply", object: encoded.success, manager, force } as const
@@ -818,6 +822,57 @@ export const watch = <A extends Any>(
   options?: WatchOptions
 ): Stream.Stream<ReadonlyArray<WatchEvent<A>>, StoreError, Store> =>
   Stream.unwrap(Effect.map(Store, (store) => store.watch(kind, options)))
+
+/**
+ * Waits until an object is as wanted, and gives it: at once where it is already. For scripts and tests; a reconciler
+ * returns an Outcome instead of waiting. Bound it with `Effect.timeout`.
+ *
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ * import { Kind, MemoryStore, Store } from "setpoint"
+ *
+ * const Website = Kind.make({
+ *   group: "example.dev",
+ *   version: "v1",
+ *   kind: "Website",
+ *   spec: Schema.Struct({ host: Schema.String })
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Store.create(Website, { metadata: { name: "blog" }, spec: { host: "blog.example.dev" } })
+ *   return yield* Store.waitFor(Website, { name: "blog" }, (site) => site.spec.host !== "")
+ * })
+ *
+ * Effect.runPromise(Effect.provide(program, MemoryStore.layer))
+ * ```
+ *
+ * @category watching
+ * @since 0.1.0
+ */
+export const waitFor = <A extends Any>(
+  kind: Kind<A>,
+  input: KeyInput,
+  isWanted: (object: A) => boolean
+): Effect.Effect<A, StoreError, Store> => {
+  const key = keyOf(kind, input)
+  const isIt = (event: WatchEvent<A>): event is WatchEvent<A> & { readonly _tag: "Added" | "Modified" } =>
+    (event._tag === "Added" || event._tag === "Modified") && event.object.metadata.name === key.name &&
+    (event.object.metadata.namespace ?? "") === key.namespace && isWanted(event.object)
+  const found = watch(kind, kind.address.scope === "Cluster" ? {} : { namespace: key.namespace }).pipe(
+    Stream.map((events) => events.find(isIt)?.object),
+    Stream.filter((object) => object !== undefined),
+    Stream.runHead
+  )
+  return Effect.flatMap(found, Effect.fromOption).pipe(
+    // The reader was too slow, or the history was trimmed: what is wanted may be there by now.
+    Effect.retry({ while: (error) => error._tag === "StoreError" && isResumable(error) }),
+    Effect.catchTag("NoSuchElementError", () => Effect.never) // a watch ends only by an error
+  )
+}
+
+const isResumable = ({ reason }: StoreError): boolean => reason._tag === "Lagged" || reason._tag === "Expired"
 
 /**
  * Creates an object. Its status is left alone where the kind declares one. A taken name is `AlreadyExists`; with

@@ -22,7 +22,7 @@
  * without a gap.
  *
  * **Memory** Nothing is kept of an instance that asks for nothing, nor of a name, namespace, selector, uid or value that
- * nobody asks for. A request is some 65 bytes, and what its target weighs.
+ * nobody asks for. A request is some 56 bytes, and what its target weighs.
  *
  * **Cost** D4: routing looks up, by hash, and costs what it matches, not how many instances or requests there are. For
  * selectors see `Selector.Index`; each namespace has its own, and those for all namespaces share one. Asking for what was
@@ -48,9 +48,17 @@ const TypeId = "~setpoint/WatchCoordinator"
  */
 export type Target = Boards.Target
 
+/**
+ * A {@link Target} as far as finding it needs to know it: of a selector only its canonical text.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Sought = Boards.Sought
+
 /** @category models @since 0.1.0 */
 export interface Options<in I> {
-  /** Instances of one group can be removed and counted together. Default: all are of the group `undefined`. */
+  /** Instances of one group are counted together, and listed by {@link members}. Default: all are of the group `undefined`. */
   readonly groupOf?: ((instance: I) => unknown) | undefined
 }
 
@@ -165,6 +173,16 @@ export const watch = <I, S>(board: Board<I, S>, instance: I, target: Target): "n
   Rules.watch(board.state, instance, target)
 
 /**
+ * Asks again for what the instance has asked for before. `false`, and nothing is done, where it has not: then check what it
+ * wants, and {@link watch}.
+ *
+ * @category passes
+ * @since 0.1.0
+ */
+export const watchAgain = <I, S>(board: Board<I, S>, instance: I, sought: Sought): boolean =>
+  Rules.watchAgain(board.state, instance, sought)
+
+/**
  * Ends a pass: what the instance asked for in it is what it watches, and nothing else is. Returns the sources that no
  * request uses any more.
  *
@@ -193,15 +211,6 @@ export const abort = <I, S>(self: WatchCoordinator<I, S>, instance: I): Readonly
  */
 export const remove = <I, S>(self: WatchCoordinator<I, S>, instance: I): ReadonlyArray<S> =>
   Rules.remove(self.state, instance)
-
-/**
- * Removes all instances of a group. Returns the sources that no request uses any more.
- *
- * @category passes
- * @since 0.1.0
- */
-export const removeGroup = <I, S>(self: WatchCoordinator<I, S>, group: unknown): ReadonlyArray<S> =>
-  Rules.removeGroup(self.state, group)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // events
@@ -257,6 +266,18 @@ export const instances = <I, S>(self: WatchCoordinator<I, S>): ReadonlyMap<unkno
   new Map(Array.from(self.state.groups, ([group, sets]) => [group, sets.size]))
 
 /**
+ * How many requests the instances of a group have.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const size = <I, S>(self: WatchCoordinator<I, S>, group: unknown): number => {
+  let count = 0
+  for (const set of self.state.groups.get(group)?.values() ?? []) count += set.requests.length
+  return count
+}
+
+/**
  * What the instance asks for, in the order in which it first did.
  *
  * @category getters
@@ -269,7 +290,7 @@ export const requestsOf = <I, S>(
   const set = Rules.find(self.state, instance)
   return set === undefined
     ? []
-    : set.requests.map(({ at, board, target }) => ({ source: board.source, target, isCommitted: at < set.committed }))
+    : set.requests.map(({ board, target }, at) => ({ source: board.source, target, isCommitted: at < set.committed }))
 }
 
 /**

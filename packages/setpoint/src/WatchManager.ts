@@ -169,7 +169,7 @@ export const acquire = (
       Effect.gen(function*() {
         const scope = yield* Scope.fork(outer)
         const synced = Effect.gen(function*() {
-          const informer = yield* Scope.provide(share(self, source, at, options), scope)
+          const informer = yield* Scope.provide(share(self, source, at, { cooldown: {}, ...options }), scope)
           const cooling = cooldown(informer)
           if (cooling !== undefined) return yield* new NotSynced({ kind: informer.kind, ...cooling })
           yield* Effect.mapError(

@@ -2,6 +2,7 @@
  * Many keys, many rounds, and what is left afterwards. Small in every run; `SETPOINT_NIGHTLY=1` makes it large.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -77,6 +78,40 @@ describe("many keys", () => {
       yield* until(Effect.map(registration.status, ({ failing }) => failing === 0))
       assert.strictEqual(tries.size, keys)
       for (const count of tries.values()) assert.strictEqual(count, 4)
+      const { failing, held, ready, running, waiting } = yield* registration.status
+      assert.deepStrictEqual([failing, held, ready, running, waiting], [0, 0, 0, 0, 0])
+    }).pipe(Effect.provide(engine())))
+
+  it.effect("every object of a very large store is listed and reconciled once, and the queue is empty after", () =>
+    Effect.gen(function*() {
+      const objects = size(5_000, 1_000_000)
+      const store = yield* Store.Store
+      const driver = store.driver
+      for (let i = 0; i < objects; i++) {
+        yield* driver.write(Website.address, {
+          op: "create",
+          object: {
+            apiVersion: Website.apiVersion,
+            kind: "Website",
+            metadata: { name: `site-${i}`, namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" },
+            spec: { host: "a" }
+          }
+        }, { writeId: `w${i}`, hasStatus: Website.hasStatus })
+      }
+      const seen = new Set<string>()
+      let passes = 0
+      const all = yield* Deferred.make<void>()
+      const registration = yield* register({
+        reconcile: ({ name }) =>
+          Effect.sync(() => {
+            passes++
+            seen.add(name)
+            if (seen.size === objects) Deferred.doneUnsafe(all, Effect.void)
+          })
+      })
+      yield* Deferred.await(all)
+      yield* settle
+      assert.strictEqual(passes, objects)
       const { failing, held, ready, running, waiting } = yield* registration.status
       assert.deepStrictEqual([failing, held, ready, running, waiting], [0, 0, 0, 0, 0])
     }).pipe(Effect.provide(engine())))

@@ -99,6 +99,12 @@ describe("InstanceWatcher", () => {
       assert.deepStrictEqual(passes, [])
     }))
 
+  it.effect("[K45] a reconcile function can be tested alone, with a watcher that accepts everything", () =>
+    Effect.gen(function*() {
+      const watch = InstanceWatcher.watch({ kind: Config, name: "a" })
+      yield* Effect.provideService(watch, InstanceWatcher.Current, InstanceWatcher.noop)
+    }))
+
   it.effect("a request that cannot be is a typed error that names the field, and the pass may go on", () =>
     Effect.gen(function*() {
       const { register, store } = yield* world

@@ -59,6 +59,20 @@ describe("WatchCoordinator", () => {
       }
     })
 
+    it("[D4] an event tries few of many selectors, also where all stand on one namespace and share a requirement", () => {
+      const { coordinator, pods, route } = setup()
+      let tried = 0
+      for (let i = 0; i < 10_000; i++) {
+        const made = Result.getOrThrow(Selector.parse(`app=web,instance=i${i},!canary`))
+        const selector = { ...made, test: (labels: Selector.Labels) => (tried++, made.test(labels)) }
+        pass(coordinator, `blue/${i}`, [pods, { _tag: "Selector", namespace: "default", selector }])
+      }
+      const web = (i: number) => object("x", { app: "web", instance: `i${i}` })
+      assert.deepStrictEqual(route(pods, web(7), web(8)), ["blue/7", "blue/8"])
+      assert.deepStrictEqual(route(pods, object("x", { app: "web" })), [])
+      assert.isBelow(tried, 10)
+    })
+
     it("a watch on an owner's dependents matches who owns them and who did", () => {
       const { pods, route } = setup()
       WatchCoordinator.watch(pods, "blue/1", { _tag: "Owner", uid: "u1" })
@@ -246,7 +260,7 @@ describe("WatchCoordinator", () => {
     it("[K46] [K56] removing an instance or a group that is not known is fine", () => {
       const { coordinator } = setup()
       assert.deepStrictEqual(WatchCoordinator.remove(coordinator, "blue/1"), [])
-      assert.deepStrictEqual(WatchCoordinator.removeGroup(coordinator, "blue"), [])
+      assert.deepStrictEqual(removeGroup(coordinator, "blue"), [])
     })
 
     it("[K30] [K39] removing a group drops the names and selections of all its instances", () => {
@@ -254,7 +268,7 @@ describe("WatchCoordinator", () => {
       pass(coordinator, "blue/1", [pods, name("web")], [pods, select("app=web")])
       pass(coordinator, "blue/2", [pods, select("app=web")])
       pass(coordinator, "red/1", [pods, name("web")])
-      assert.deepStrictEqual(WatchCoordinator.removeGroup(coordinator, "blue"), [])
+      assert.deepStrictEqual(removeGroup(coordinator, "blue"), [])
       assert.deepStrictEqual(route(pods, object("web", { app: "web" })), ["red/1"])
       assert.deepStrictEqual(WatchCoordinator.counts(pods), { Name: 1, Selector: 0, Owner: 0, Index: 0 })
     })
@@ -282,7 +296,7 @@ describe("WatchCoordinator", () => {
     it("[K34] a source that only one group used is handed back when that is removed, once", () => {
       const { coordinator, pods, secrets } = setup()
       for (const i of [1, 2, 3]) pass(coordinator, `blue/${i}`, [pods, name("web")], [secrets, select("")])
-      assert.deepStrictEqual(WatchCoordinator.removeGroup(coordinator, "blue"), ["pods", "secrets"])
+      assert.deepStrictEqual(removeGroup(coordinator, "blue"), ["pods", "secrets"])
     })
 
     it("[K35] [K36] a source that others share is not handed back", () => {
@@ -293,8 +307,8 @@ describe("WatchCoordinator", () => {
         pass(coordinator, "red/1", [pods, target])
         assert.deepStrictEqual(WatchCoordinator.commit(coordinator, "blue/1"), [])
         assert.deepStrictEqual(WatchCoordinator.remove(coordinator, "blue/2"), [])
-        assert.deepStrictEqual(WatchCoordinator.removeGroup(coordinator, "blue"), [])
-        assert.deepStrictEqual(WatchCoordinator.removeGroup(coordinator, "red"), ["pods"])
+        assert.deepStrictEqual(removeGroup(coordinator, "blue"), [])
+        assert.deepStrictEqual(removeGroup(coordinator, "red"), ["pods"])
       }
     })
 
@@ -344,7 +358,7 @@ describe("WatchCoordinator", () => {
       const { coordinator, pods } = setup()
       for (const i of [1, 2, 3]) pass(coordinator, `blue/${i}`, [pods, name("web")], [pods, select(`i=${i}`)])
       assert.deepStrictEqual(WatchCoordinator.counts(pods), { Name: 3, Selector: 3, Owner: 0, Index: 0 })
-      WatchCoordinator.removeGroup(coordinator, "blue")
+      removeGroup(coordinator, "blue")
       assert.deepStrictEqual(WatchCoordinator.counts(pods), none)
       assert.strictEqual(WatchCoordinator.instances(coordinator).size, 0)
     })
@@ -422,6 +436,13 @@ const pass = (
   for (const [board, target] of requests) WatchCoordinator.watch(board, instance, target)
   return WatchCoordinator.commit(coordinator, instance)
 }
+
+/** As a registration is removed. */
+const removeGroup = (
+  coordinator: WatchCoordinator.WatchCoordinator<string, string>,
+  group: string
+): ReadonlyArray<string> =>
+  WatchCoordinator.members(coordinator, group).flatMap((instance) => WatchCoordinator.remove(coordinator, instance))
 
 const name = (name: string, namespace = "default"): WatchCoordinator.Target => ({ _tag: "Name", namespace, name })
 

@@ -903,7 +903,7 @@ describe("WorkQueue", () => {
   })
 
   describe("Shutdown", () => {
-    it.effect("[Q8] [C050] [C038] [F09] every blocked take ends when the queue closes, and none blocks after", () =>
+    it.effect("[Q8] [C050] [C038] [F09] [K82] every blocked take ends when the queue closes, and none blocks after", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>()
         const takers = yield* Effect.forEach(

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Informer from "setpoint/Informer"
 import type { Address } from "setpoint/Kind"
-import type { Raw } from "setpoint/Resource"
+import * as Resource from "setpoint/Resource"
 import type { Subject } from "../bench.ts"
 import { collect, cpuSeconds, type Figures, memory, nowMillis, rate, settle } from "../measure.ts"
 import { list, objects, updates } from "../work.ts"
@@ -33,7 +33,7 @@ export const cached: Subject = (of) => {
   const isPod = of.variant !== undefined
   const make = objects(isPod ? "pod" : "object")
   return run(Effect.scoped(Effect.gen(function*() {
-    const share = Driver.sharing()
+    const share = Resource.sharing()
     const { driver } = yield* Driver.make(of.n, (i) => Driver.frozen(share(make(i))))
     yield* Effect.promise(settle)
     const before = memory()
@@ -59,7 +59,7 @@ export const events: Subject = (of) =>
     const all = list(of.n, objects("object")).map(Driver.frozen)
     const { events } = updates(all, 200_000)
     const frames = events.map(({ object }) => Driver.modified(Driver.frozen(object)))
-    const { driver, feed } = yield* Driver.make(of.n, (i) => all[i] as Raw)
+    const { driver, feed } = yield* Driver.make(of.n, (i) => all[i] as Resource.Raw)
     collect()
     const cpu = cpuSeconds()
     const start = nowMillis()

@@ -66,6 +66,10 @@ export const encode = <A extends Any>(
   base: Raw | undefined
 ): Result.Result<Raw, Invalid> => Result.flatMap(encodeKnown(kind, object), (mine) => retained(self, kind, mine, base))
 
+/** What an applier sets: without the defaults that the Schema would fill in, which nobody owns (S11). */
+export const encodeApplied = <A extends Any>(kind: Kind<A>, object: A): Result.Result<Raw, Invalid> =>
+  kind.encodeSparse(withoutUndefinedStatus(kind, object))
+
 /** The same with another status, stamped: times, generations. */
 export const encodeStatus = <A extends Any>(
   self: Door,

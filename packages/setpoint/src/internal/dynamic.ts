@@ -22,12 +22,12 @@ import * as Registrations from "./registration.ts"
 
 type EngineRequest = Registrations.EngineRequest
 
-/** What was read of a target before its cache had synced. */
+/** What a pass knows of a target whose cache has not synced. */
 type Snapshot =
   | { readonly _tag: "One"; readonly key: Key; readonly seen: string | undefined }
   | { readonly _tag: "Many"; readonly options: ReaderListOptions; readonly seen: string }
-  /** Asked for and not read: whatever is there is news. */
-  | { readonly _tag: "Unread"; readonly target: WatchCoordinator.Target }
+  /** Asked for and not read, or written since: whatever the cache shows is news. */
+  | { readonly _tag: "Unknown"; readonly what: string }
 
 /** One cache that instances hear of: metadata alone, or whole objects. */
 export class Source {
@@ -65,6 +65,8 @@ export type Hold = (source: Source) => Effect.Effect<Registrations.Feed, never, 
 export interface Dynamic {
   readonly coordinator: WatchCoordinator.WatchCoordinator<EngineRequest, Source>
   readonly sources: Map<Store.Service, Map<string, Array<Source>>>
+  /** What was found last: a pass mostly asks for one kind many times. */
+  lastSource: Source | undefined
   /** Stores by name, so that a tracked read finds its own. */
   readonly stores: Map<string, Store.Service>
   readonly spawn: (work: Effect.Effect<void>) => void
@@ -77,8 +79,25 @@ export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): 
   ...options,
   coordinator: WatchCoordinator.make({ groupOf: (request) => request.registration }),
   sources: new Map(),
+  lastSource: undefined,
   stores: new Map()
 })
+
+const findSource = (
+  self: Dynamic,
+  store: Store.Service,
+  kind: AnyKind,
+  metadataOnly: boolean,
+  transform: Transform | undefined
+): Source | undefined => {
+  const isIt = (source: Source): boolean =>
+    source.store === store && source.kind.groupKind === kind.groupKind && source.metadataOnly === metadataOnly &&
+    source.transform?.name === transform?.name
+  if (self.lastSource !== undefined && isIt(self.lastSource)) return self.lastSource
+  const found = self.sources.get(store)?.get(kind.groupKind)?.find(isIt)
+  if (found !== undefined) self.lastSource = found
+  return found
+}
 
 const sourceOf = (
   self: Dynamic,
@@ -87,13 +106,12 @@ const sourceOf = (
   metadataOnly: boolean,
   transform: Transform | undefined
 ): Source => {
+  const known = findSource(self, store, kind, metadataOnly, transform)
+  if (known !== undefined) return known
   let kinds = self.sources.get(store)
   if (kinds === undefined) self.sources.set(store, kinds = new Map())
   let variants = kinds.get(kind.groupKind)
   if (variants === undefined) kinds.set(kind.groupKind, variants = [])
-  for (const source of variants) {
-    if (source.metadataOnly === metadataOnly && source.transform?.name === transform?.name) return source
-  }
   const source = new Source(self.coordinator, store, kind, metadataOnly, transform)
   variants.push(source)
   return source
@@ -108,22 +126,44 @@ const ask = (self: Dynamic, request: EngineRequest, source: Source, target: Watc
   request.isWatching = true
   if (WatchCoordinator.watch(source.board, request, target) === "known") return
   if (source.open === undefined) kick(self, source)
-  if (!source.isSynced) remember(source, request, { _tag: "Unread", target })
+  if (!source.isSynced) remember(source, request, { _tag: "Unknown", what: targetText(target) })
 }
 
-/** Asks for what an `InstanceWatcher` request names. */
+/**
+ * Asks again for what this instance has asked for before, and gives its source; `undefined`, and nothing is done, where it
+ * has not. What is known was checked when it was new: so most requests of most passes are neither checked nor parsed.
+ */
+export const askAgain = (
+  self: Dynamic,
+  request: EngineRequest,
+  wanted: InstanceWatcher.Request,
+  sought: WatchCoordinator.Sought
+): Source | undefined => {
+  const store = wanted.store ?? request.registration.store
+  const source = findSource(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
+  return source !== undefined && WatchCoordinator.watchAgain(source.board, request, sought) ? source : undefined
+}
+
+/** Asks for what an `InstanceWatcher` request names, which was checked. */
 export const askFor = (
   self: Dynamic,
   request: EngineRequest,
   wanted: InstanceWatcher.Request,
   target: WatchCoordinator.Target
-): { readonly why: string; readonly retryInMillis: number } | undefined => {
+): Source => {
   const store = wanted.store ?? request.registration.store
   if (!self.stores.has(store.name)) self.stores.set(store.name, store)
   const source = sourceOf(self, store, wanted.kind, wanted.metadataOnly ?? true, wanted.transform)
   ask(self, request, source, target)
-  return source.open && Informer.cooldown(source.open.informer, self.now())
+  return source
 }
+
+/** Why the cache of a source is not synced, and when it is tried again; `undefined` where no attempt has failed. */
+export const cooldown = (
+  self: Dynamic,
+  source: Source
+): { readonly why: string; readonly retryInMillis: number } | undefined =>
+  source.open === undefined || source.isSynced ? undefined : Informer.cooldown(source.open.informer, self.now())
 
 /** The source of a tracked read, where its store is known: whole objects, so that it answers the next read. */
 const trackedSource = (self: Dynamic, store: string, kind: AnyKind): Source | undefined => {
@@ -150,22 +190,24 @@ export const tracksMany = (
   options: ReaderListOptions
 ): void => {
   const source = trackedSource(self, store, kind)
-  const target = targetOf(options)
-  if (source !== undefined && target !== undefined) ask(self, request, source, target)
+  if (source === undefined) return
+  const sought = soughtBy(options)
+  if (WatchCoordinator.watchAgain(source.board, request, sought)) return
+  const target = targetOf(sought)
+  if (target !== undefined) ask(self, request, source, target)
 }
 
-const targetOf = (options: ReaderListOptions): WatchCoordinator.Target | undefined => {
-  if (options.ownerUid !== undefined) return { _tag: "Owner", uid: options.ownerUid }
-  if (options.name !== undefined && options.namespace !== undefined) {
-    return { _tag: "Name", namespace: options.namespace, name: options.name }
-  }
-  if (options.selector === undefined) {
-    return { _tag: "Selector", namespace: options.namespace, selector: Selector.everything }
-  }
-  const selector = Selector.parse(options.selector)
-  return Result.isSuccess(selector)
-    ? { _tag: "Selector", namespace: options.namespace, selector: selector.success }
-    : undefined
+const soughtBy = ({ name, namespace, ownerUid, selector }: ReaderListOptions): WatchCoordinator.Sought => {
+  if (ownerUid !== undefined) return { _tag: "Owner", uid: ownerUid }
+  if (name !== undefined && namespace !== undefined) return { _tag: "Name", namespace, name }
+  return { _tag: "Selector", namespace, selector: selector === undefined ? Selector.everything : { text: selector } }
+}
+
+const targetOf = (sought: WatchCoordinator.Sought): WatchCoordinator.Target | undefined => {
+  if (sought._tag !== "Selector") return sought
+  const { namespace, selector: { text } } = sought
+  const selector = Selector.parse(text)
+  return Result.isSuccess(selector) ? { _tag: "Selector", namespace, selector: selector.success } : undefined
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -178,23 +220,32 @@ const snapshotKey = (snapshot: Snapshot): string => {
       return `one ${keyText(snapshot.key)}`
     case "Many":
       return `many ${JSON.stringify(snapshot.options)}`
-    case "Unread":
-      return `unread ${targetText(snapshot.target)}`
+    case "Unknown":
+      return snapshot.what
   }
 }
 
-const targetText = (target: WatchCoordinator.Target): string =>
+const targetText = (target: WatchCoordinator.Sought): string =>
   target._tag === "Selector" ? `${target.namespace ?? "*"} ${target.selector.text}` : JSON.stringify(target)
 
-/** What is known of a read replaces that it was not read. */
+/** So many reads of one instance are compared with a cache that has not synced; of more, that they were. */
+const mostReads = 100
+const tooMany: Snapshot = { _tag: "Unknown", what: "more" }
+
+/** What was read of a target replaces that nothing was. */
 const remember = (source: Source, request: EngineRequest, snapshot: Snapshot): void => {
   let reads = source.reads.get(request)
   if (reads === undefined) source.reads.set(request, reads = new Map())
+  if (reads.size >= mostReads) {
+    reads.clear()
+    reads.set(snapshotKey(tooMany), tooMany)
+  }
   reads.set(snapshotKey(snapshot), snapshot)
-  if (snapshot._tag === "One") reads.delete(`unread ${JSON.stringify({ _tag: "Name", ...snapshot.key })}`)
-  if (snapshot._tag !== "Many") return
-  const target = targetOf(snapshot.options)
-  if (target !== undefined) reads.delete(`unread ${targetText(target)}`)
+  const { _tag } = snapshot
+  const target = _tag === "One"
+    ? { _tag: "Name" as const, ...snapshot.key }
+    : _tag === "Many" && soughtBy(snapshot.options)
+  if (target) reads.delete(targetText(target))
 }
 
 const stateOf = (raw: Raw | undefined): string | undefined =>
@@ -203,7 +254,7 @@ const stateOf = (raw: Raw | undefined): string | undefined =>
 const stateOfAll = (raws: ReadonlyArray<Raw>): string =>
   raws.map((raw) => `${raw.metadata.namespace ?? ""}/${raw.metadata.name} ${stateOf(raw)}`).toSorted().join("\n")
 
-/** The store answered a read of this pass: kept at every source of the kind that has not synced. */
+/** A read of this pass was answered: kept at every source of the kind that has not synced. */
 export const gotOne = (
   self: Dynamic,
   request: EngineRequest,
@@ -212,8 +263,8 @@ export const gotOne = (
   key: Key,
   raw: Raw | undefined
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "One", key, seen: stateOf(raw) })
   }
 }
 
@@ -225,15 +276,26 @@ export const gotMany = (
   options: ReaderListOptions,
   raws: ReadonlyArray<Raw>
 ): void => {
-  for (const source of unsynced(self, store, kind)) {
-    if (source.reads.has(request)) remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
+  for (const source of unsynced(self, store, kind.groupKind, request)) {
+    remember(source, request, { _tag: "Many", options, seen: stateOfAll(raws) })
   }
 }
 
-const unsynced = (self: Dynamic, store: string, kind: AnyKind): ReadonlyArray<Source> => {
+/** The pass wrote an object of the kind: what it had read of it is not what it left. */
+export const wrote = (self: Dynamic, request: EngineRequest, store: string, kind: string): void => {
+  for (const source of unsynced(self, store, kind, request)) remember(source, request, written)
+}
+
+const written: Snapshot = { _tag: "Unknown", what: "written" }
+const none: ReadonlyArray<never> = []
+
+/** The sources of a kind that keep reads of this request until they have synced. */
+const unsynced = (self: Dynamic, store: string, kind: string, request: EngineRequest): ReadonlyArray<Source> => {
   const known = self.stores.get(store)
-  const variants = known && self.sources.get(known)?.get(kind.groupKind)
-  return variants === undefined ? [] : variants.filter((source) => !source.isSynced)
+  const variants = known && self.sources.get(known)?.get(kind)
+  return variants === undefined || !variants.some((source) => source.reads.has(request))
+    ? none
+    : variants.filter((source) => source.reads.has(request))
 }
 
 const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
@@ -242,8 +304,8 @@ const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
       return stateOf(Informer.get(informer, snapshot.key)) !== snapshot.seen
     case "Many":
       return stateOfAll(listed(informer, snapshot.options)) !== snapshot.seen
-    case "Unread":
-      return matches(informer, snapshot.target)
+    case "Unknown":
+      return true
   }
 }
 
@@ -258,31 +320,30 @@ const listed = (informer: Informer.Informer, options: ReaderListOptions): Readon
   })
 }
 
-const matches = (informer: Informer.Informer, target: WatchCoordinator.Target): boolean => {
-  switch (target._tag) {
-    case "Name":
-      return Informer.get(informer, target) !== undefined
-    case "Selector":
-      return Informer.list(informer, { namespace: target.namespace, selector: target.selector }).length > 0
-    case "Owner":
-      return Informer.list(informer, { ownerUid: target.uid }).length > 0
-    case "Index":
-      return Informer.list(informer, { index: { name: target.index, value: target.value } }).length > 0
-  }
-}
-
 const lateSync: Cause = { _tag: "Relist" }
 
-/** The cache has synced: whoever read something else before is woken. */
+/** Instances that are compared before the event loop has its turn. */
+const comparedAtOnce = 1000
+
+/**
+ * The cache has synced: whoever read something else before is woken. What changes meanwhile is routed, so that it does not
+ * matter when an instance's turn comes. Where the source is closed meanwhile, nobody waits for the rest.
+ */
 const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer): void => {
-  for (const [request, snapshots] of source.reads) {
-    for (const snapshot of snapshots.values()) {
-      if (!differs(informer, snapshot)) continue
-      self.add(request, lateSync, 2)
-      break
+  if (source.reads.size === 0) return
+  self.spawn(Effect.gen(function*() {
+    let compared = 0
+    for (const [request, snapshots] of source.reads) {
+      if (source.open?.informer !== informer) return
+      source.reads.delete(request)
+      for (const snapshot of snapshots.values()) {
+        if (!differs(informer, snapshot)) continue
+        self.add(request, lateSync, 2)
+        break
+      }
+      if (++compared % comparedAtOnce === 0) yield* Effect.yieldNow
     }
-  }
-  source.reads.clear()
+  }))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -307,11 +368,11 @@ const onChange = (self: Dynamic, source: Source) => (change: Informer.Change): v
     : change.via === "relist"
     ? relisted
     : newTimeline
-  const isGone = change.type === "Deleted"
-  const seen = isGone
-    ? { object: undefined, old: change.object }
-    : { object: change.object, old: change.type === "Added" ? undefined : change.old }
-  WatchCoordinator.route(source.board, seen, (request) => self.add(request, cause, isNews ? 0 : 2))
+  // Of a deletion both count: the last state, and the one that the cache held before it.
+  const seen = { object: change.object, old: change.type === "Added" ? undefined : change.old }
+  WatchCoordinator.route(source.board, seen, (request) => {
+    if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(request, cause, isNews ? 0 : 2)
+  })
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -334,6 +395,10 @@ export const releaseAll = (self: Dynamic, registration: Registrations.Registrati
 
 export const instancesOf = (self: Dynamic, registration: Registrations.Registration): ReadonlyArray<EngineRequest> =>
   WatchCoordinator.members(self.coordinator, registration)
+
+/** How many requests the instances of a registration have. */
+export const sizeOf = (self: Dynamic, registration: Registrations.Registration): number =>
+  WatchCoordinator.size(self.coordinator, registration)
 
 const settle = (self: Dynamic, request: EngineRequest, unused: ReadonlyArray<Source>): void => {
   request.isWatching = WatchCoordinator.isWatching(self.coordinator, request)
@@ -384,6 +449,7 @@ const close = (source: Source): Effect.Effect<void> =>
   })
 
 const forget = (self: Dynamic, source: Source): void => {
+  if (self.lastSource === source) self.lastSource = undefined
   const kinds = self.sources.get(source.store)
   const left = kinds?.get(source.kind.groupKind)?.filter((other) => other !== source) ?? []
   if (left.length > 0) kinds?.set(source.kind.groupKind, left)

@@ -122,12 +122,13 @@ const hold = (
   })
 
 /** Holds the cache that a source of dynamic watches is of. What could be wrong with its request was checked before. */
-export const holdSource = (engine: Engine, source: Dynamic.Source) =>
-  Effect.orDie(hold(engine, source.store, source.kind, {
-    metadataOnly: source.metadataOnly,
-    transform: source.transform,
-    cooldown: {}
-  }, "watch"))
+export const holdSource = Effect.fnUntraced(function*(engine: Engine, source: Dynamic.Source) {
+  const { kind, metadataOnly, store, transform } = source
+  const feed = yield* Effect.orDie(hold(engine, store, kind, { metadataOnly, transform, cooldown: {} }, "watch"))
+  const health = yield* Effect.serviceOption(Health.Health)
+  if (Option.isSome(health)) yield* health.value.register(Telemetry.healthOfWatch(feed.informer))
+  return feed
+})
 
 /** Nobody holds this cache any more: who waits for it waits in vain. */
 const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
@@ -491,7 +492,10 @@ const create = Effect.fnUntraced(function*<R>(
   const health = yield* Effect.serviceOption(Health.Health)
   yield* Scope.provide(
     Effect.andThen(
-      Metrics.register(Telemetry.seriesOf(registration, () => engine.pool.wanted)),
+      Metrics.register(Telemetry.seriesOf(registration, {
+        workers: () => engine.pool.wanted,
+        watches: () => Dynamic.sizeOf(engine.dynamic, registration)
+      })),
       Option.isSome(health) ? health.value.register(Telemetry.healthOf(registration)) : Effect.void
     ),
     scope

@@ -79,7 +79,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   /** Where reads are tracked, or watches were asked for: what is read is compared when its cache syncs (D1). */
   get tracker(): Tracker | undefined {
-    return this.#tracks || this.#hasAsked ? this : undefined
+    return (this.#tracks || this.#hasAsked) && !this.#hasEnded ? this : undefined
   }
 
   asksForOne(store: string, kind: AnyKind, key: Key): void {
@@ -101,10 +101,15 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   /** Asks for a dynamic watch. After the pass has ended nobody would commit it, so it is not taken. */
   ask(request: WatchRequest): InvalidRequest | NotSynced | undefined {
     if (this.#hasEnded) return new InvalidRequest({ field: "pass", why: "has ended; ask while it runs" })
-    const target = WatchTarget.of(request)
-    if (Result.isFailure(target)) return new InvalidRequest(target.failure)
+    const { dynamic } = this.#host
+    let source = Dynamic.askAgain(dynamic, this.request, request, WatchTarget.sought(request))
+    if (source === undefined) {
+      const target = WatchTarget.of(request)
+      if (Result.isFailure(target)) return new InvalidRequest(target.failure)
+      source = Dynamic.askFor(dynamic, this.request, request, target.success)
+    }
     this.#hasAsked = true
-    const cooling = Dynamic.askFor(this.#host.dynamic, this.request, request, target.success)
+    const cooling = Dynamic.cooldown(dynamic, source)
     return cooling && new NotSynced(cooling)
   }
 
@@ -144,6 +149,11 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     this.#wroteKinds.add(`${store} ${kind}`)
   }
 
+  #noteWrite(store: string, kind: string): void {
+    this.wrote = true
+    if (this.tracker !== undefined) Dynamic.wrote(this.#host.dynamic, this.request, store, kind)
+  }
+
   acknowledged(
     store: string,
     kind: string,
@@ -152,7 +162,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   ): void {
     this.#noteKind(store, kind)
     if (!written.changed && !written.removed) return
-    this.wrote = true
+    this.#noteWrite(store, kind)
     const { object } = written
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
     for (const feed of Feeds.of(this.#host.feeds, store, kind)) {
@@ -173,7 +183,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   unknown(store: string, kind: string, _key: Key): void {
     this.#noteKind(store, kind)
-    this.wrote = true
+    this.#noteWrite(store, kind)
     if (Feeds.of(this.#host.feeds, store, kind).some((feed) => feed.informer.full)) {
       KeyMemory.outcomeUnknown(this.request.memory ??= KeyMemory.make())
     }

@@ -32,8 +32,8 @@ export interface Handler {
 }
 
 export interface Subscription {
-  /** Its slot on entries. */
-  readonly index: number
+  /** Its slot on entries, from when it first hangs something there. */
+  index: number | undefined
   readonly handler: Handler
   active: boolean
   /** While what is cached is replayed to a late subscriber: the entries that it was told of. */
@@ -147,17 +147,24 @@ const keyText = (entry: Cache.View): string => entry.namespace === "" ? entry.na
 
 /** Joins at once: from here on the handler hears every change. The replay of what is cached follows. */
 export const subscribe = (state: State, handler: Handler): Subscription => {
-  let index = 0
-  while (state.slots.has(index)) index++
-  state.slots.add(index)
   const subscription: Subscription = {
-    index,
+    index: undefined,
     handler,
     active: true,
     told: state.cache.content.size === 0 ? undefined : new Set()
   }
   state.subscriptions = [...state.subscriptions, subscription]
   return subscription
+}
+
+/** The slot of a subscription: the lowest that is free, so that one consumer that hangs something on entries has the first. */
+export const slotOf = (state: State, subscription: Subscription): number => {
+  if (subscription.index !== undefined) return subscription.index
+  let index = 0
+  while (state.slots.has(index)) index++
+  state.slots.add(index)
+  subscription.index = index
+  return index
 }
 
 /** From here on the handler hears nothing. Its slot is another's when every entry was cleared of what it left. */
@@ -168,7 +175,7 @@ export const unsubscribe = (state: State, subscription: Subscription): void => {
 }
 
 export const slotIsCleared = (state: State, { index }: Subscription): void => {
-  state.slots.delete(index)
+  if (index !== undefined) state.slots.delete(index)
 }
 
 /** Tells a late subscriber of one cached object, unless a live event did. */

@@ -43,10 +43,12 @@ class Gone {
   }
 }
 
+/** As many values as there are slots in use, and no room for more: an array that grows by itself takes five times that. */
 class Slots {
   readonly values: Array<unknown>
-  constructor(first: unknown) {
-    this.values = [first]
+  constructor(values: ReadonlyArray<unknown>, index: number, value: unknown) {
+    const length = Math.max(values.length, index + 1)
+    this.values = Array.from({ length }, (_, i) => (i === index ? value : values[i]))
   }
 }
 
@@ -54,13 +56,12 @@ export const slot = ({ slots }: Entry, index: number): unknown =>
   slots instanceof Slots ? slots.values[index] : index === 0 ? slots : undefined
 
 export const setSlot = (entry: Entry, index: number, value: unknown): void => {
-  if (entry.slots instanceof Slots) entry.slots.values[index] = value
-  else if (index === 0) entry.slots = value
-  else if (value !== undefined) {
-    const slots = new Slots(entry.slots)
-    slots.values[index] = value
-    entry.slots = slots
-  }
+  const { slots } = entry
+  if (slots instanceof Slots) {
+    if (index < slots.values.length) slots.values[index] = value
+    else entry.slots = new Slots(slots.values, index, value)
+  } else if (index === 0) entry.slots = value
+  else if (value !== undefined) entry.slots = new Slots([slots], index, value)
 }
 
 /** By which texts an object is found. Never throws: what a user's function throws is contained where it is declared. */

@@ -115,7 +115,7 @@ const none: ReadonlyArray<Target> = []
 const ownersOf = (raw: Raw, owner: AnyKind, controllerOnly: boolean): ReadonlyArray<Target> =>
   raw.metadata.ownerReferences === undefined ? none : Owner.requestsOf(raw, owner.address, { controllerOnly })
 
-/** Stops passes of an object while its value is `"true"`; deletion runs all the same. */
+/** Stops passes of an object while its value is `"true"`, in capitals or not; deletion runs all the same. */
 export const pausedAnnotation = "setpoint.dev/paused"
 
 /** A new value runs a pass, whatever the predicates say. */
@@ -124,7 +124,7 @@ export const reconcileNowAnnotation = "setpoint.dev/reconcile-now"
 const annotation = (raw: Raw | undefined, name: string): string | undefined => raw?.metadata.annotations?.[name]
 
 /** Whether the annotation stops the passes of this object. */
-const isPausedByAnnotation = (raw: Raw): boolean => annotation(raw, pausedAnnotation) === "true"
+const isPausedByAnnotation = (raw: Raw): boolean => annotation(raw, pausedAnnotation)?.toLowerCase() === "true"
 
 /** What the reconciler's own option says of the object; one that does not decode, or a function that throws, is no stop. */
 const isSuspended = (registration: Registration.Registration, raw: Raw): boolean => {
@@ -146,14 +146,20 @@ export const isPaused = (request: Registration.EngineRequest): boolean => {
   return isPausedByAnnotation(raw) || isSuspended(request.registration, raw)
 }
 
-/** Annotations for the engine itself: no predicate of the user's judges them. */
-const orderOf = (change: Informer.Change): Cause | undefined => {
+/** Whether the reconciler's own option says of the object something else than before. */
+const isFlipped = (registration: Registration.Registration, { object, old }: Informer.Change): boolean =>
+  registration.behaviour.options.suspended !== undefined && old !== undefined &&
+  isSuspended(registration, object) !== isSuspended(registration, old)
+
+/** What is for the engine itself, annotations and whether the object is suspended: no predicate of the user's judges it. */
+const orderOf = (registration: Registration.Registration, change: Informer.Change): Cause | undefined => {
   if (change.type !== "Modified") return undefined
   const token = annotation(change.object, reconcileNowAnnotation)
   if (token !== undefined && token !== annotation(change.old, reconcileNowAnnotation)) {
     return { _tag: "ReconcileNow", token }
   }
-  return annotation(change.object, pausedAnnotation) === annotation(change.old, pausedAnnotation)
+  return annotation(change.object, pausedAnnotation) === annotation(change.old, pausedAnnotation) &&
+      !isFlipped(registration, change)
     ? undefined
     : eventCause(change, "for", "")
 }
@@ -182,7 +188,7 @@ export const onOwnChange = (
     if (change.via === "redelivery") return addRedelivery(request)
     if (change.via !== "watch") return void add(request, quiet[change.via], 2)
     const { options } = registration.behaviour
-    const order = orderOf(change)
+    const order = orderOf(registration, change)
     const predicate = options.predicate ?? Predicate.intentChanged
     if (order !== undefined) add(request, order, 0)
     else if (passes(registration, predicate, changeOf(change, kind))) add(request, eventCause(change, "for", ""), 0)

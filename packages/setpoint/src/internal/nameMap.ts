@@ -4,7 +4,7 @@
  */
 
 /** Names that one `Map` holds before it is split. */
-export const splitAt = 1 << 16
+export const splitAt = 1 << 13
 
 const shardCount = 16
 
@@ -51,8 +51,4 @@ export const remove = <A>(self: NameMap<A>, name: string): boolean => {
 
 export function* values<A>(self: NameMap<A>): IterableIterator<A> {
   for (const shard of self.shards) yield* shard.values()
-}
-
-export function* entries<A>(self: NameMap<A>): IterableIterator<[string, A]> {
-  for (const shard of self.shards) yield* shard.entries()
 }

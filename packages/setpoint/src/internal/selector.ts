@@ -97,15 +97,21 @@ export const holds = ({ operator, values }: Requirement, value: string | undefin
 
 /** The same requirements in the one order that equal selectors share, each once, each with its values sorted. */
 export const canonical = (requirements: ReadonlyArray<Requirement>): ReadonlyArray<Requirement> => {
+  if (requirements.length < 2) return requirements.map(canonicalOne)
   const byText = new Map<string, Requirement>()
-  for (const { key, operator, values } of requirements) {
-    const requirement = { key, operator, values: [...new Set(values)].toSorted() }
+  for (const requirement of requirements.map(canonicalOne)) {
     byText.set(printRequirement(requirement), requirement)
   }
   return [...byText]
     .toSorted(([a, { key: keyA }], [b, { key: keyB }]) => compare(keyA, keyB) || compare(a, b))
     .map(([, requirement]) => requirement)
 }
+
+const canonicalOne = ({ key, operator, values }: Requirement): Requirement => ({
+  key,
+  operator,
+  values: values.length < 2 ? values.slice() : [...new Set(values)].toSorted()
+})
 
 const compare = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
@@ -114,7 +120,8 @@ export const print = (requirements: ReadonlyArray<Requirement>): string => requi
 const printRequirement = ({ key, operator, values }: Requirement): string => {
   switch (operator) {
     case "In":
-      return values.length === 1 ? `${key}=${values[0]}` : `${key} in (${values.join()})`
+      // joined, so that the text of the most frequent form is one piece and not a chain of them
+      return values.length === 1 ? [key, values[0]].join("=") : `${key} in (${values.join()})`
     case "NotIn":
       return values.length === 1 ? `${key}!=${values[0]}` : `${key} notin (${values.join()})`
     case "Exists":

@@ -1,5 +1,5 @@
 /**
- * The index of many selectors, each with a value: pure rules over one state record.
+ * The index of selectors, each with a value: pure rules over one value, the index.
  *
  * A few selectors are simply tried. Of more, each hangs on one of its requirements. One that asks for a label (`In`,
  * `Exists`, `Gt`, `Lt`) is found by that label: of several, the one whose posting is shortest is taken, so that a common
@@ -16,28 +16,24 @@ type Matcher = {
   readonly test: (labels: Labels) => boolean
 }
 
-/** One distinct selector. */
+/** One of many selectors. There may be as many as there are objects, so it is small. */
 interface Entry<V> {
+  /** `undefined`: whatever the hook finds matches, and there is nothing left to try. */
+  readonly selector: Matcher | undefined
+  readonly hook: Requirement | undefined
+  value: V
+}
+
+/** One of few: it is tried, whatever the labels are. */
+interface Tried<V> {
   readonly selector: Matcher
   value: V
-  readonly hook: Requirement | undefined
-  /** What is found by the hook matches: there is nothing left to try. */
-  readonly isExact: boolean
 }
 
 /** The lone entry of a label stands for itself: most labels that selectors ask for are asked for by one. */
 type Posting<V> = Entry<V> | Set<Entry<V>>
 
-/** Selectors that are tried one by one; with one more they are indexed, until none is left. */
-const fewAtMost = 8
-
-export interface State<V> {
-  /** The truth while `many` is not there. Of exact length: there may be as many of these as namespaces. */
-  few: ReadonlyArray<Entry<V>>
-  many: Many<V> | undefined
-}
-
-/** `entries` is the truth. The postings only say where an entry is looked for. */
+/** `entries` is the truth, by the selector's text. The postings only say where an entry is looked for. */
 interface Many<V> {
   readonly entries: NameMap.NameMap<Entry<V>>
   readonly byValue: Map<string, NameMap.NameMap<Posting<V>>>
@@ -46,59 +42,68 @@ interface Many<V> {
   readonly always: Set<Entry<V>>
 }
 
-export const empty = <V>(): State<V> => ({ few: [], many: undefined })
+/** Few selectors, tried one by one, or many. */
+export type Index<V> = ReadonlyArray<Tried<V>> | Many<V>
+
+/** With one more they are indexed, until none is left. */
+const fewAtMost = 8
+
+const isFew = <V>(index: Index<V>): index is ReadonlyArray<Tried<V>> => Array.isArray(index)
+
+export const empty: Index<never> = []
 
 /** Distinct selectors. */
-export const size = <V>({ few, many }: State<V>): number => many === undefined ? few.length : many.entries.size
+export const size = <V>(index: Index<V>): number => isFew(index) ? index.length : index.entries.size
 
-const entryOf = <V>({ few, many }: State<V>, text: string): Entry<V> | undefined =>
-  many === undefined ? few.find(({ selector }) => selector.text === text) : NameMap.get(many.entries, text)
+const entryOf = <V>(index: Index<V>, text: string): Entry<V> | Tried<V> | undefined =>
+  isFew(index) ? index.find(({ selector }) => selector.text === text) : NameMap.get(index.entries, text)
 
 /** The value of the selector with this text. */
-export const get = <V>(state: State<V>, text: string): V | undefined => entryOf(state, text)?.value
+export const get = <V>(index: Index<V>, text: string): V | undefined => entryOf(index, text)?.value
 
-export const set = <V>(state: State<V>, selector: Matcher, value: V): void => {
-  const known = entryOf(state, selector.text)
+/** The index from now on, in which the selector has this value. The one before is no longer of use. */
+export const set = <V>(index: Index<V>, selector: Matcher, value: V): Index<V> => {
+  const known = entryOf(index, selector.text)
   if (known !== undefined) known.value = value
-  else if (state.many !== undefined) insert(state.many, selector, value)
-  else if (state.few.length < fewAtMost) {
-    state.few = [...state.few, { selector, value, hook: undefined, isExact: selector.requirements.length === 0 }]
-  } else {
-    state.many = makeMany()
-    for (const few of state.few) insert(state.many, few.selector, few.value)
-    insert(state.many, selector, value)
-    state.few = []
+  else if (!isFew(index)) insert(index, selector, value)
+  else if (index.length < fewAtMost) return [...index, { selector, value }] // of exact length
+  else {
+    const many = makeMany<V>()
+    for (const few of index) insert(many, few.selector, few.value)
+    insert(many, selector, value)
+    return many
   }
+  return index
 }
 
-export const remove = <V>(state: State<V>, text: string): void => {
-  const { many } = state
-  if (many === undefined) {
-    state.few = state.few.filter(({ selector }) => selector.text !== text)
-    return
-  }
-  const entry = NameMap.get(many.entries, text)
-  if (entry === undefined) return
-  NameMap.remove(many.entries, text)
-  unpost(many, entry)
-  if (many.entries.size === 0) state.many = undefined
+/** The index from now on, without the selector. The one before is no longer of use. */
+export const remove = <V>(index: Index<V>, text: string): Index<V> => {
+  if (isFew(index)) return index.filter(({ selector }) => selector.text !== text)
+  const entry = NameMap.get(index.entries, text)
+  if (entry === undefined) return index
+  NameMap.remove(index.entries, text)
+  unpost(index, entry)
+  return index.entries.size === 0 ? empty : index
 }
 
 /** Tells of the value of each selector that matches the labels, once. */
-export const visit = <V>({ few, many }: State<V>, labels: Labels, found: (value: V) => void): void => {
-  for (const entry of few) tryOne(entry, labels, found)
-  if (many === undefined) return
-  for (const key of Object.keys(labels)) {
-    const byValue = many.byValue.get(key)
-    if (byValue !== undefined) tryAll(NameMap.get(byValue, labels[key]), labels, found)
-    if (many.byKey.size > 0) tryAll(NameMap.get(many.byKey, key), labels, found)
+export const visit = <V>(index: Index<V>, labels: Labels, found: (value: V) => void): void => {
+  if (isFew(index)) {
+    for (const entry of index) tryOne(entry, labels, found)
+    return
   }
-  if (many.byAbsence.size > 0) {
-    for (const [key, posting] of NameMap.entries(many.byAbsence)) {
-      if (!Object.hasOwn(labels, key)) tryAll(posting, labels, found)
+  const { always, byAbsence, byKey, byValue } = index
+  for (const key of Object.keys(labels)) {
+    const values = byValue.get(key)
+    if (values !== undefined) tryAll(NameMap.get(values, labels[key]), labels, found)
+    if (byKey.size > 0) tryAll(NameMap.get(byKey, key), labels, found)
+  }
+  if (byAbsence.size > 0) {
+    for (const shard of byAbsence.shards) {
+      for (const [key, posting] of shard) if (!Object.hasOwn(labels, key)) tryAll(posting, labels, found)
     }
   }
-  if (many.always.size > 0) tryAll(many.always, labels, found)
+  if (always.size > 0) tryAll(always, labels, found)
 }
 
 const tryAll = <V>(posting: Posting<V> | undefined, labels: Labels, found: (value: V) => void): void => {
@@ -107,8 +112,8 @@ const tryAll = <V>(posting: Posting<V> | undefined, labels: Labels, found: (valu
   else tryOne(posting, labels, found)
 }
 
-const tryOne = <V>(entry: Entry<V>, labels: Labels, found: (value: V) => void): void => {
-  if (entry.isExact || entry.selector.test(labels)) found(entry.value)
+const tryOne = <V>({ selector, value }: Entry<V> | Tried<V>, labels: Labels, found: (value: V) => void): void => {
+  if (selector === undefined || selector.test(labels)) found(value)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -125,15 +130,20 @@ const makeMany = <V>(): Many<V> => ({
 
 const insert = <V>(many: Many<V>, selector: Matcher, value: V): void => {
   const hook = hookOf(many, selector)
-  const count = selector.requirements.length
-  const isExact = count === 0 || (count === 1 && hook !== undefined && hook.operator !== "Gt" && hook.operator !== "Lt")
-  const entry: Entry<V> = { selector, value, hook, isExact }
+  const entry: Entry<V> = { selector: isAll(hook, selector) ? undefined : selector, hook, value }
   NameMap.set(many.entries, selector.text, entry)
   post(many, entry)
 }
 
+/** Whether what the hook finds satisfies the whole selector. */
+const isAll = (hook: Requirement | undefined, { requirements }: Matcher): boolean =>
+  hook === undefined
+    ? requirements.length === 0
+    : requirements.length === 1 && hook.operator !== "Gt" && hook.operator !== "Lt"
+
 /** The requirement that finds the selector with the fewest others on the same postings; the fewest postings decide ties. */
 const hookOf = <V>(many: Many<V>, { requirements }: Matcher): Requirement | undefined => {
+  if (requirements.length === 1 && requirements[0].operator !== "NotIn") return requirements[0]
   let best: Requirement | undefined
   let bestCost = Infinity
   for (const requirement of requirements) {

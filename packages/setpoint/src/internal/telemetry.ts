@@ -34,8 +34,22 @@ export const healthOf = (registration: Registration): Health.Part => ({
   }
 })
 
+/** A cache that instances asked for. Readiness goes without it: what an instance asks for is not the program's to know. */
+export const healthOfWatch = (informer: Informer.Informer): Health.Part => ({
+  name: `watch ${informer.kind}${informer.full ? ", whole objects" : ""}`,
+  kind: informer.kind,
+  optional: true,
+  status: () => {
+    const why = Informer.why(informer)
+    return why === undefined ? Health.ready : Health.notReady(why)
+  }
+})
+
 /** The series of a registration, under controller-runtime's names and ours: read when scraped, and only then. */
-export const seriesOf = (registration: Registration, workers: () => number): ReadonlyArray<Metrics.Series> => {
+export const seriesOf = (
+  registration: Registration,
+  engine: { readonly workers: () => number; readonly watches: () => number }
+): ReadonlyArray<Metrics.Series> => {
   const { counters, name, queue } = registration
   const controller = { controller: name }
   const both = { name, controller: name }
@@ -60,7 +74,7 @@ export const seriesOf = (registration: Registration, workers: () => number): Rea
     Metrics.series(
       "controller_runtime_max_concurrent_reconciles",
       controller,
-      () => Math.min(queue.concurrency, workers())
+      () => Math.min(queue.concurrency, engine.workers())
     ),
     Metrics.series("controller_runtime_active_workers", controller, () => registration.running.size),
     ...([0, 1, 2] as const).map((lane) =>
@@ -82,7 +96,8 @@ export const seriesOf = (registration: Registration, workers: () => number): Rea
     Metrics.series("setpoint_conflicts_total", controller, () => counters.conflict),
     Metrics.series("setpoint_give_ups_total", controller, () => counters.giveUp),
     Metrics.series("setpoint_hot_loops_total", controller, () => counters.hotLoop),
-    Metrics.series("setpoint_paused", controller, () => registration.pausedKeys.size + (registration.isPaused ? 1 : 0))
+    Metrics.series("setpoint_paused", controller, () => registration.pausedKeys.size + (registration.isPaused ? 1 : 0)),
+    Metrics.series("setpoint_dynamic_watches", controller, engine.watches)
   ]
 }
 

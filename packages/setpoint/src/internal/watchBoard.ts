@@ -16,24 +16,28 @@ export type Target =
   | { readonly _tag: "Owner"; readonly uid: string }
   | { readonly _tag: "Index"; readonly index: string; readonly value: string }
 
-/** Who asks: `told` is the last event that it was told of. */
-export interface Asker {
-  told: number
-}
+/** A target, as far as finding it needs to know it. */
+export type Sought =
+  | Exclude<Target, { readonly _tag: "Selector" }>
+  | {
+    readonly _tag: "Selector"
+    readonly namespace: string | undefined
+    readonly selector: { readonly text: string }
+  }
 
 /** What a board needs to know of a request. */
-export interface Asked<A extends Asker> {
-  readonly set: A
+export interface Asked<I> {
+  readonly instance: I
   readonly target: Target
 }
 
 /** The lone request for a thing stands for itself. */
-type Posting<A extends Asker, R extends Asked<A>> = R | Map<A, R>
-type Postings<A extends Asker, R extends Asked<A>> = NameMap.NameMap<Posting<A, R>>
+type Posting<I, R extends Asked<I>> = R | Map<I, R>
+type Postings<I, R extends Asked<I>> = NameMap.NameMap<Posting<I, R>>
 
-interface Index<A extends Asker, R extends Asked<A>> {
+interface Index<I, R extends Asked<I>> {
   readonly values: (object: Raw) => ReadonlyArray<string>
-  readonly postings: Postings<A, R>
+  readonly postings: Postings<I, R>
 }
 
 export interface Counts {
@@ -43,18 +47,18 @@ export interface Counts {
   Index: number
 }
 
-export interface State<A extends Asker, R extends Asked<A>> {
-  readonly names: Map<string, Postings<A, R>>
+export interface State<I, R extends Asked<I>> {
+  readonly names: Map<string, Postings<I, R>>
   /** By namespace; `undefined` is all of them. */
-  readonly selectors: Map<string | undefined, SelectorIndex.State<Posting<A, R>>>
-  readonly owners: Postings<A, R>
-  readonly indexes: Map<string, Index<A, R>>
+  readonly selectors: Map<string | undefined, SelectorIndex.Index<Posting<I, R>>>
+  readonly owners: Postings<I, R>
+  readonly indexes: Map<string, Index<I, R>>
   readonly counts: Counts
 }
 
 export type Indexes = { readonly [name: string]: (object: Raw) => ReadonlyArray<string> }
 
-export const make = <A extends Asker, R extends Asked<A>>(indexes: Indexes): State<A, R> => ({
+export const make = <I, R extends Asked<I>>(indexes: Indexes): State<I, R> => ({
   names: new Map(),
   selectors: new Map(),
   owners: NameMap.make(),
@@ -66,7 +70,7 @@ export const size = ({ counts }: { readonly counts: Counts }): number =>
   counts.Name + counts.Selector + counts.Owner + counts.Index
 
 /** Whether two requests ask for the same thing. */
-export const same = (a: Target, b: Target): boolean => {
+export const same = (a: Target, b: Sought): boolean => {
   switch (a._tag) {
     case "Name":
       return b._tag === "Name" && a.name === b.name && a.namespace === b.namespace
@@ -83,13 +87,14 @@ export const same = (a: Target, b: Target): boolean => {
 // requests come and go
 // ---------------------------------------------------------------------------------------------------------------------
 
-const indexOf = <A extends Asker, R extends Asked<A>>({ indexes }: State<A, R>, name: string): Index<A, R> => {
+const indexOf = <I, R extends Asked<I>>({ indexes }: State<I, R>, name: string): Index<I, R> => {
   const index = indexes.get(name)
   if (index === undefined) throw new Error(`this source has no index "${name}": it has ${[...indexes.keys()].join()}`)
   return index
 }
 
-const postingOf = <A extends Asker, R extends Asked<A>>(state: State<A, R>, target: Target) => {
+/** The requests for the same thing. */
+export const postingOf = <I, R extends Asked<I>>(state: State<I, R>, target: Sought): Posting<I, R> | undefined => {
   switch (target._tag) {
     case "Name": {
       const names = state.names.get(target.namespace)
@@ -106,30 +111,48 @@ const postingOf = <A extends Asker, R extends Asked<A>>(state: State<A, R>, targ
   }
 }
 
-/** `undefined`: nobody asks for it any more, and nothing of it is kept. */
-const setPosting = <A extends Asker, R extends Asked<A>>(
-  state: State<A, R>,
-  target: Target,
-  posting: Posting<A, R> | undefined
-): void => {
+export const requestOf = <I, R extends Asked<I>>(posting: Posting<I, R> | undefined, instance: I): R | undefined =>
+  posting instanceof Map ? posting.get(instance) : posting?.instance === instance ? posting : undefined
+
+/** Where there was none, or another. */
+const setPosting = <I, R extends Asked<I>>(state: State<I, R>, target: Target, posting: Posting<I, R>): void => {
+  switch (target._tag) {
+    case "Name":
+      return NameMap.set(getOrMake(state.names, target.namespace, NameMap.make<Posting<I, R>>), target.name, posting)
+    case "Selector": {
+      const before = state.selectors.get(target.namespace) ?? SelectorIndex.empty
+      const after = SelectorIndex.set(before, target.selector, posting)
+      if (after !== before) state.selectors.set(target.namespace, after)
+      return
+    }
+    case "Owner":
+      return NameMap.set(state.owners, target.uid, posting)
+    case "Index":
+      return NameMap.set(indexOf(state, target.index).postings, target.value, posting)
+  }
+}
+
+/** Nobody asks for it any more: nothing of it is kept. */
+const removePosting = <I, R extends Asked<I>>(state: State<I, R>, target: Target): void => {
   switch (target._tag) {
     case "Name": {
-      const names = getOrMake(state.names, target.namespace, NameMap.make<Posting<A, R>>)
-      put(names, target.name, posting)
+      const names = state.names.get(target.namespace)
+      if (names === undefined) return
+      NameMap.remove(names, target.name)
       if (names.size === 0) state.names.delete(target.namespace)
       return
     }
     case "Selector": {
-      const selectors = getOrMake(state.selectors, target.namespace, SelectorIndex.empty<Posting<A, R>>)
-      if (posting === undefined) SelectorIndex.remove(selectors, target.selector.text)
-      else SelectorIndex.set(selectors, target.selector, posting)
-      if (SelectorIndex.size(selectors) === 0) state.selectors.delete(target.namespace)
+      const before = state.selectors.get(target.namespace) ?? SelectorIndex.empty
+      const after = SelectorIndex.remove(before, target.selector.text)
+      if (SelectorIndex.size(after) === 0) state.selectors.delete(target.namespace)
+      else state.selectors.set(target.namespace, after)
       return
     }
     case "Owner":
-      return put(state.owners, target.uid, posting)
+      return void NameMap.remove(state.owners, target.uid)
     case "Index":
-      return put(indexOf(state, target.index).postings, target.value, posting)
+      return void NameMap.remove(indexOf(state, target.index).postings, target.value)
   }
 }
 
@@ -141,36 +164,25 @@ const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
   return made
 }
 
-const put = <V>(map: NameMap.NameMap<V>, key: string, value: V | undefined): void => {
-  if (value === undefined) NameMap.remove(map, key)
-  else NameMap.set(map, key, value)
-}
-
-/** What this asker asked for, if it did. */
-export const find = <A extends Asker, R extends Asked<A>>(
-  state: State<A, R>,
-  target: Target,
-  set: A
-): R | undefined => {
-  const posting = postingOf(state, target)
-  return posting instanceof Map ? posting.get(set) : posting?.set === set ? posting : undefined
-}
-
-/** The request routes from now on. The asker has no other for the same thing. */
-export const add = <A extends Asker, R extends Asked<A>>(state: State<A, R>, request: R): void => {
-  const { set, target } = request
-  const posting = postingOf(state, target)
-  if (posting instanceof Map) posting.set(set, request)
-  else setPosting(state, target, posting === undefined ? request : new Map([[posting.set, posting], [set, request]]))
+/** The request routes from now on. `posting` is that of its target; its instance has no request there. */
+export const add = <I, R extends Asked<I>>(
+  state: State<I, R>,
+  posting: Posting<I, R> | undefined,
+  request: R
+): void => {
+  const { instance, target } = request
+  if (posting === undefined) setPosting(state, target, request)
+  else if (posting instanceof Map) posting.set(instance, request)
+  else setPosting(state, target, new Map([[posting.instance, posting], [instance, request]]))
   state.counts[target._tag]++
 }
 
-export const remove = <A extends Asker, R extends Asked<A>>(state: State<A, R>, request: R): void => {
-  const { set, target } = request
+export const remove = <I, R extends Asked<I>>(state: State<I, R>, request: R): void => {
+  const { instance, target } = request
   const posting = postingOf(state, target)
-  const wasThere = posting instanceof Map ? posting.delete(set) : posting === request
+  const wasThere = posting instanceof Map ? posting.delete(instance) : posting === request
   if (!wasThere) throw new Error(`D1 is broken: a request for ${JSON.stringify(target)} is not on its board`)
-  if (!(posting instanceof Map) || posting.size === 0) setPosting(state, target, undefined)
+  if (!(posting instanceof Map) || posting.size === 0) removePosting(state, target)
   state.counts[target._tag]--
 }
 
@@ -184,22 +196,22 @@ export interface Change {
   readonly old: Raw | undefined
 }
 
+/** Instances that one look after another finds sooner than by hash. */
+const fewAtMost = 8
+
 /**
- * Who asked for an object that is, or was, like this. Each asker once: `event` is a number that no other event of any
- * board has. All are found before any is told, so that who is told may ask for more.
+ * Who asked for an object that is, or was, like this, each once. All are found before any is told, so that who is told
+ * may ask for more.
  */
-export const matching = <A extends Asker, R extends Asked<A>>(
-  state: State<A, R>,
-  { object, old }: Change,
-  event: number
-): ReadonlyArray<A> => {
-  const found: Array<A> = []
-  const foundOne = ({ set }: R): void => {
-    if (set.told === event) return
-    set.told = event
-    found.push(set)
+export const matching = <I, R extends Asked<I>>(state: State<I, R>, { object, old }: Change): ReadonlyArray<I> => {
+  const few: Array<I> = []
+  let many: Set<I> | undefined
+  const foundOne = ({ instance }: R): void => {
+    if (many !== undefined) many.add(instance)
+    else if (few.includes(instance)) return
+    else if (few.push(instance) > fewAtMost) many = new Set(few)
   }
-  const foundAll = (posting: Posting<A, R> | undefined): void => {
+  const foundAll = (posting: Posting<I, R> | undefined): void => {
     if (posting === undefined) return
     if (posting instanceof Map) { for (const request of posting.values()) foundOne(request) }
     else foundOne(posting)
@@ -208,13 +220,13 @@ export const matching = <A extends Asker, R extends Asked<A>>(
   if (old !== undefined && old !== object) {
     lookUp(state, old, foundAll, object === undefined || !sameLabels(object, old))
   }
-  return found
+  return many === undefined ? few : Array.from(many)
 }
 
-const lookUp = <A extends Asker, R extends Asked<A>>(
-  { counts, indexes, names, owners, selectors }: State<A, R>,
+const lookUp = <I, R extends Asked<I>>(
+  { counts, indexes, names, owners, selectors }: State<I, R>,
   object: Raw,
-  found: (posting: Posting<A, R> | undefined) => void,
+  found: (posting: Posting<I, R> | undefined) => void,
   byLabels: boolean
 ): void => {
   const { labels = noLabels, name, namespace = "", ownerReferences } = object.metadata

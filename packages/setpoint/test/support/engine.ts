@@ -133,6 +133,6 @@ export const register = <E, R, R2 = never>(
     Effect.tap(() => settle)
   )
 
-/** An error of the test's store, of a website or palette named `shop`. */
-export const storeFailure = (kind: string, reason: Reason): StoreError =>
-  storeError({ operation: "update", kind: `${kind}.example.dev`, key: { namespace: "default", name: "shop" } }, reason)
+/** An error of the test's store, of a website or palette. */
+export const storeFailure = (kind: string, reason: Reason, name = "shop"): StoreError =>
+  storeError({ operation: "update", kind: `${kind}.example.dev`, key: { namespace: "default", name } }, reason)

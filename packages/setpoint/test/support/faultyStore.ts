@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
+import * as Pass from "setpoint/Pass"
 import type * as StoreDriver from "setpoint/StoreDriver"
 import { make as storeError, type Reason, type StoreError } from "setpoint/StoreError"
 
@@ -25,6 +26,8 @@ export class FaultyStore {
   /** Open: events flow. */
   readonly events = Latch.makeUnsafe(true)
   readonly #watches = new Set<Watch>()
+  /** Kinds whose caches wait before they look at anything. */
+  readonly #held = new Map<string, Latch.Latch>()
 
   constructor(target: StoreDriver.Service) {
     this.target = target
@@ -48,11 +51,27 @@ export class FaultyStore {
     )
   }
 
-  #checked<A>(operation: Operation, at: StoreDriver.KindAddress, work: Effect.Effect<A, StoreError>, what: string) {
+  /** Lists and watches of a kind from outside of passes begin only when they are let go. */
+  hold(kind: string): void {
+    this.#held.set(kind, Latch.makeUnsafe(false))
+  }
+
+  letGo(kind: string): Effect.Effect<void> {
     return Effect.suspend(() => {
+      const latch = this.#held.get(kind)
+      this.#held.delete(kind)
+      return latch === undefined ? Effect.void : Effect.asVoid(latch.open)
+    })
+  }
+
+  #checked<A>(operation: Operation, at: StoreDriver.KindAddress, work: Effect.Effect<A, StoreError>, what: string) {
+    return Effect.gen({ self: this }, function*() {
       this.calls.push(`${operation} ${at.kind}${what}`)
       const reason = this.refuse(operation, at.kind)
-      return reason === undefined ? work : Effect.fail(errorOf(operation, at, reason))
+      if (reason !== undefined) return yield* errorOf(operation, at, reason)
+      const held = operation === "list" || operation === "watch" ? this.#held.get(at.kind) : undefined
+      if (held !== undefined && (yield* Pass.Current) === undefined) yield* held.await
+      return yield* work
     })
   }
 

@@ -56,6 +56,8 @@ export class ScriptedStore {
   /** How far below the truth the next lists answer, in order. */
   readonly listsBelow: Array<number> = []
   streams = true
+  /** Lists and watches that begin now answer nothing. */
+  hang = false
   /** How many watches are open now. */
   open = 0
   private readonly pages: Array<StoreDriver.Page> = []
@@ -162,6 +164,7 @@ export class ScriptedStore {
   private list(options: StoreDriver.ListOptions): Effect.Effect<StoreDriver.Page, StoreError> {
     return Effect.suspend(() => {
       this.calls.push(options.page === undefined ? "list" : "list next")
+      if (this.hang) return Effect.never
       const failure = this.listFailures.shift()
       if (failure !== undefined) return Effect.fail(error("list", failure))
       const revision = Math.max(0, this.revision - (this.listsBelow.shift() ?? 0))
@@ -180,6 +183,7 @@ export class ScriptedStore {
   private watch(options: StoreDriver.WatchOptions): Stream.Stream<Frame, StoreError> {
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
       this.calls.push(`watch ${options.from}`)
+      if (this.hang) return Stream.never
       const failure = this.watchFailures.shift()
       if (failure !== undefined) return Stream.fail(error("watch", failure))
       const frames: Array<Frame> = []

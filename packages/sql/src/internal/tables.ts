@@ -10,6 +10,7 @@
  */
 import * as Result from "effect/Result"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import * as Resource from "setpoint/Resource"
 import type { Key, Raw } from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
 import { Expired, Invalid, type Reason } from "setpoint/StoreError"
@@ -50,6 +51,8 @@ export interface State {
   readonly sql: Statements.Statements
   readonly options: Options
   readonly parsed: Parsed.Parsed
+  /** Lets objects share what they repeat. */
+  readonly share: (decoded: Raw) => Raw
   /** By name (`Website.example.dev`); those that the file has, as far as they were asked for. */
   readonly kinds: Map<string, KindRow>
   /** Watches by the name of their kind. */
@@ -75,6 +78,7 @@ export const make = (db: DatabaseSync, options: Options): State => {
     sql: Statements.prepare(db),
     options,
     parsed: Parsed.make(parsedLimit),
+    share: Resource.sharing(),
     kinds: new Map(),
     watches: new Map(),
     dataVersion: -1,
@@ -311,7 +315,7 @@ export const objectAt = (state: State, revision: number): Raw | undefined => {
 
 /** What was stored was checked when it came in. */
 const parse = (state: State, text: string, revision: number): Raw => {
-  const object = Result.try(() => JSON.parse(text) as Raw)
+  const object = Result.try(() => state.share(JSON.parse(text) as Raw))
   if (Result.isFailure(object)) throw new Sqlite.Unreadable(`the object of revision ${revision} is no JSON`)
   return state.options.freeze ? frozen(object.success) : object.success
 }
