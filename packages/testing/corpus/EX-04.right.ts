@@ -9,10 +9,13 @@ const Member = kind("Member")
 const apps = Reconciler.make(App, {
   reconcile: Effect.fnUntraced(function*({ name }) {
     const app = yield* Store.get(App, { name })
+    const names = Array.from({ length: app.spec.size }, (_, index) => `${name}-${index}`)
     const { items } = yield* Store.list(Member)
-    for (const surplus of items.slice(app.spec.size)) yield* Store.delete(Member, surplus)
-    for (let index = items.length; index < app.spec.size; index++) {
-      yield* Store.create(Member, { metadata: { name: `${name}-${index}` }, spec: { size: 1 } })
+    for (const surplus of items.filter(({ metadata }) => !names.includes(metadata.name))) {
+      yield* Store.delete(Member, surplus)
+    }
+    for (const missing of names.filter((name) => !items.some(({ metadata }) => metadata.name === name))) {
+      yield* Store.create(Member, { metadata: { name: missing }, spec: { size: 1 } })
     }
     yield* Store.updateStatus(App, app, { phase: "Formed" })
   })

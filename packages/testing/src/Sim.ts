@@ -15,7 +15,8 @@
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`). Off unless asked for: the lists of a new process are old (`old`), which
- * stores of Setpoint's contract never do; somebody deletes an object that the workload did not make (`delete`).
+ * stores of Setpoint's contract never do; somebody deletes an object that the workload did not make (`delete`); a second
+ * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
  * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
@@ -30,8 +31,8 @@
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
- * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, two
- * processes at once (X16), clock jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2, source
+ * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
+ * jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2, source
  * lines in stories, an HTML page, progress on a terminal, `Sim.world` and `Sim.wrap`.
  *
  * @since 0.1.0
@@ -180,7 +181,9 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @category faults
  * @since 0.1.0
  */
-export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) => fault !== "old" && fault !== "delete")
+export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
+  !["old", "delete", "overlap"].includes(fault)
+)
 
 /**
  * Every fault there is.

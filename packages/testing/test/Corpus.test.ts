@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Effect from "effect/Effect"
+import * as Fs from "node:fs"
 import * as DL01 from "../corpus/DL-01.right.ts"
 import * as DL01Wrong from "../corpus/DL-01.wrong.ts"
 import * as DL02 from "../corpus/DL-02.right.ts"
@@ -121,5 +122,14 @@ describe.each(shapes)("$id", ({ law, least, right, wrong }) => {
     Effect.gen(function*() {
       const summary = yield* Sim.check({ ...right.options, ...budget })
       assert.strictEqual(summary.depth, budget.depth, summary.text)
+    }))
+})
+
+describe("the README", () => {
+  it.effect("shows what the search says of IS-01, to the letter", () =>
+    Effect.gen(function*() {
+      const { report } = yield* Effect.flip(Sim.check(IS01Wrong.options))
+      const readme = Fs.readFileSync(new URL("../README.md", import.meta.url), "utf8")
+      assert.include(readme, report)
     }))
 })

@@ -370,6 +370,17 @@ describe("external services", () => {
     }))
 })
 
+describe("faults together", () => {
+  it.effect("a process that is killed while it stops has not failed to stop", () =>
+    Effect.gen(function*() {
+      const slow = reconciles((request) =>
+        Effect.andThen(Effect.sleep("10 seconds"), Effect.asVoid(keepsPart(request)))
+      )
+      const options: Sim.Options<App> = { controllers: slow, workload: Sim.script([create, Sim.soon(resize)]) }
+      yield* Sim.replay(options, "world/step/2=stop,ctl/apps/a/1/create:Part/a=kill-after")
+    }))
+})
+
 describe("other actors", () => {
   it.effect("[UN-05] a child that somebody deletes, where its kind is not watched", () =>
     Effect.gen(function*() {
@@ -378,5 +389,25 @@ describe("other actors", () => {
       const failure = yield* broken({ controllers: blind, ...options })
       assert.strictEqual(failure.token, "world/step/2=delete:Part/a")
       yield* Sim.check({ controllers: keeps, ...options, ...quick })
+    }))
+
+  it.effect("two processes at once: random names are made twice, names that follow from the object are not", () =>
+    Effect.gen(function*() {
+      const parts = (names: { readonly name: string } | { readonly generateName: string }) =>
+        reconciles(Effect.fnUntraced(function*(request) {
+          const app = yield* Store.get(App, request)
+          const { items } = yield* Store.list(Part)
+          if (items.length >= app.spec.size) return
+          const owned = yield* Owner.setController({ metadata: names, spec: app.spec }, app)
+          yield* Store.create(Part, owned)
+        }))
+      const options = {
+        workload: Sim.script([create, remove, create]),
+        never: { "more parts than wanted": (world: Sim.World) => world.list(Part).length > 1 },
+        faults: ["overlap"] as const
+      }
+      const failure = yield* broken({ controllers: parts({ generateName: "part-" }), ...options })
+      assert.strictEqual(failure.token, "world/step/1=overlap")
+      yield* Sim.check({ controllers: parts({ name: "part" }), ...options, ...quick })
     }))
 })

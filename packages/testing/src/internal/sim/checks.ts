@@ -71,7 +71,8 @@ export const atRest = (world: World.World, plain: string | undefined): void => {
 
 /** A pass that nothing in the world will ever wake. */
 const endlessPasses = (world: World.World): void => {
-  for (const [key, pass] of world.running) {
+  for (const [name, pass] of world.running) {
+    const key = name.slice(name.indexOf(" ") + 1)
     const calls = pass.calls === 0 ? "before its first call" : `after its call ${pass.calls}`
     World.violate(
       world,

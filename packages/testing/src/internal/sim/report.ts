@@ -58,6 +58,11 @@ const hints: ReadonlyArray<readonly [laws: ReadonlyArray<string>, faults: RegExp
   ],
   [
     ["P1", "P2", "P4", "P6"],
+    /overlap/,
+    "two processes may work at once: names that follow from the object, preconditions, a lease with a fence"
+  ],
+  [
+    ["P1", "P2", "P4", "P6"],
     /old/,
     "a cached read may be of an earlier life: compare uids, and read with Store.latest before what cannot be undone"
   ],

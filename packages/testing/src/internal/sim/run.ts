@@ -39,6 +39,8 @@ const restMillis = 60_000
 const settleMillis = 40 * 60_000
 const sliceMillis = 15_000
 const bookmarkMillis = 60_000
+/** Past the next step of the workload. */
+const overlapMillis = 30_000
 /** A graceful stop drains for 25 s by default. */
 const stopMillis = 60_000
 
@@ -165,6 +167,7 @@ const interlude = (world: World.World): void => {
   const offered = [
     "restart",
     "stop",
+    "overlap",
     ...oldRevisions(world).map((revision) => `old:${revision}`),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
@@ -174,6 +177,7 @@ const interlude = (world: World.World): void => {
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
   if (fault === "stop") return stop(world, current)
+  if (fault === "overlap") return overlap(world, current.process)
   if (fault === "old") world.oldList = Number(argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
@@ -210,15 +214,29 @@ const remove = (world: World.World, text: string): void => {
 
 const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
-  world.running.clear()
-  world.ended.clear()
-  Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+  for (const passes of [world.running, world.ended]) {
+    for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
+  }
+  const isCurrent = world.current?.process === process
+  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+}
+
+/** Two at once (X16): the new one takes over, the old one does not know yet. */
+const overlap = (world: World.World, process: Loop.Process): void => {
+  boot(world, process.boot + 1)
+  Loop.after(world.loop, undefined, overlapMillis, () => {
+    if (!process.isAlive) return
+    World.tell(world, process.label, "ended")
+    kill(world, process)
+  })
+  until(world, world.loop.now + 2 * restartMillis)
 }
 
 /** P13: a graceful stop ends within its bound, and nothing is written after it. */
 const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
+  if (!process.isAlive) return // killed while it stopped
   if (fiber.pollUnsafe() === undefined) {
     return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
   }
@@ -255,31 +273,33 @@ const boot = (world: World.World, number: number): void => {
         World.violate(world, "input", `the Layer was not built: ${Cause.pretty(cause).split("\n")[0]}`)
       })
     ),
-    Effect.provideContext(seams(world))
+    Effect.provideContext(seams(world, process))
   )
   world.current = { process, fiber: Loop.fork(process, program) }
 }
 
 /** What is quiet or watched, and else as in production. */
-const seams = (world: World.World): Context.Context<never> =>
-  Context.make(Controller.Observer, observerOf(world)).pipe(
+const seams = (world: World.World, process: Loop.Process): Context.Context<never> =>
+  Context.make(Controller.Observer, observerOf(world, process)).pipe(
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
     Context.add(Metric.MetricRegistry, new Map())
   )
 
-const observerOf = (world: World.World): Controller.Observer => ({
+const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
   passStarted: (pass) => {
     const name = nameOf(pass)
+    const here = `${process.label} ${name}`
     world.passes++
-    if (world.running.has(name)) World.violate(world, "P10", `two passes of ${name} at once`)
-    world.running.set(name, pass)
+    if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
+    world.running.set(here, pass)
     world.started.set(name, world.loop.steps)
   },
   passEnded: (pass, end) => {
     const name = nameOf(pass)
-    world.running.delete(name)
-    world.ended.set(name, end)
+    const here = `${process.label} ${name}`
+    world.running.delete(here)
+    world.ended.set(here, end)
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })

@@ -21,7 +21,8 @@ export const faults = [
   "restart",
   "stop",
   "old",
-  "delete"
+  "delete",
+  "overlap"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -42,7 +43,8 @@ export const inWords: Readonly<Record<Fault, string>> = {
   restart: "process killed while it was at rest, and started anew",
   stop: "process stopped gracefully, and started anew",
   old: "process killed, and its next lists served at an older revision",
-  delete: "somebody deleted the object"
+  delete: "somebody deleted the object",
+  overlap: "a second process started, and the first went on for 30 s"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean

@@ -72,6 +72,7 @@ export interface World {
   hash: number
   /** By registration and key: when its last pass began, in steps of the loop. */
   readonly started: Map<string, number>
+  /** By process, registration and key: how its last pass ended. */
   readonly ended: Map<string, string>
   readonly running: Map<string, Pass.Pass>
   /** By kind and key: when others last changed what is desired. */
