@@ -51,6 +51,7 @@ import { groupOf } from "./Owner.ts"
 import * as Pass from "./Pass.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import {
+  groupKind,
   isMarkedForDeletion,
   type JsonObject,
   type Key,
@@ -263,7 +264,7 @@ const openWhenSynced = (self: Collector): void => {
 
 const follow = (self: Collector, at: StoreDriver.KindAddress): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const kind = Rules.kindOf(at)
+    const kind = groupKind(at)
     if (self.followed.has(kind)) return Effect.void
     self.followed.set(kind, at)
     self.unsynced.set(kind, "has not brought its initial list")
@@ -282,7 +283,7 @@ const followFor = Effect.fnUntraced(function*(
   at: StoreDriver.KindAddress
 ): Effect.fn.Return<never> {
   const progress: Progress = { cursor: undefined, failures: 0 }
-  const kind = Rules.kindOf(at)
+  const kind = groupKind(at)
   while (true) {
     const ended = yield* Effect.result(Effect.andThen(list(self, at, progress), watch(self, at, progress)))
     if (Result.isFailure(ended)) {
@@ -322,7 +323,7 @@ const list = Effect.fnUntraced(function*(
   }
   enqueue(self, Rules.relisted(self.state, at, present), 0)
   progress.cursor = cursor
-  self.unsynced.delete(Rules.kindOf(at))
+  self.unsynced.delete(groupKind(at))
   openWhenSynced(self)
 })
 

@@ -69,7 +69,7 @@ import * as Run from "./internal/informerRun.ts"
 import { seriesOf } from "./internal/informerSeries.ts"
 import * as Names from "./internal/names.ts"
 import * as Metrics from "./Metrics.ts"
-import type { Key, Raw } from "./Resource.ts"
+import { groupKind, type Key, type Raw } from "./Resource.ts"
 import type { Revision } from "./Revision.ts"
 import * as Selector from "./Selector.ts"
 import type * as StoreDriver from "./StoreDriver.ts"
@@ -434,7 +434,7 @@ export const prepare = (
     indexes.set(name, values)
     Cache.useIndex(state.cache, `index:${name}`, values)
   }
-  const kind = at.group === "" ? at.kind : `${at.kind}.${at.group}`
+  const kind = groupKind(at)
   const where = { at, kind, namespace: options.namespace, selector: Result.getOrUndefined(selector) }
   return Result.succeed({
     [TypeId]: TypeId,

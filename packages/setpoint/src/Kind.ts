@@ -18,7 +18,7 @@ import { fromUnknown, isObject } from "./internal/json.ts"
 import * as jsonSchema from "./internal/jsonSchema.ts"
 import * as names from "./internal/names.ts"
 import * as PlainCheck from "./internal/plainCheck.ts"
-import type { Any, Json, Metadata, MetadataInput, Raw } from "./Resource.ts"
+import { type Any, groupKind, type Json, type Metadata, type MetadataInput, type Raw } from "./Resource.ts"
 import { DecodeError, type Field, Invalid } from "./StoreError.ts"
 
 const TypeId = "~setpoint/Kind"
@@ -473,7 +473,7 @@ const fromCodecs = <A extends Any>(
     [TypeId]: (a) => a,
     address,
     apiVersion,
-    groupKind: address.group === "" ? address.kind : `${address.kind}.${address.group}`,
+    groupKind: groupKind(address),
     fields,
     hasStatus: statusFields !== undefined,
     statusFields: statusFields ?? [],

@@ -19,7 +19,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
@@ -126,7 +125,7 @@ export const layerWith = (options: Options): Layer.Layer<Store.Store | StoreDriv
  * @since 0.1.0
  */
 export const fromCore = (state: Core.State): StoreDriver.Service => {
-  const nowText = secondsText()
+  const nowText = timestamps.ofClock()
   return {
     capabilities: {
       collector: false,
@@ -140,11 +139,11 @@ export const fromCore = (state: Core.State): StoreDriver.Service => {
     },
     kinds: Effect.sync(() => Core.kinds(state)),
     get: (at, key, options) => Effect.suspend(() => answer("get", at, key, Core.get(state, at, key, options))),
-    list: (at, options) => Effect.suspend(() => answer("list", at, wholeKind, Core.list(state, at, options))),
+    list: (at, options) => Effect.suspend(() => answer("list", at, undefined, Core.list(state, at, options))),
     write: (at, write, options) =>
       Effect.withFiber((fiber) => {
         const written = Core.write(state, at, write, options, {
-          nowText: nowText(fiber),
+          nowText: nowText(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()),
           uid: () => ids.uuid(fiber.getRef(Random.Random))
         })
         return answer(write.op, at, StoreRules.keyOf(write), written)
@@ -153,13 +152,13 @@ export const fromCore = (state: Core.State): StoreDriver.Service => {
     watch: (at, options) =>
       Stream.unwrap(Effect.map(
         Effect.acquireRelease(
-          Effect.suspend(() => answer("watch", at, wholeKind, Core.watch(state, at, options))),
+          Effect.suspend(() => answer("watch", at, undefined, Core.watch(state, at, options))),
           (watch) => Effect.sync(() => Core.close(watch))
         ),
         (watch) => Stream.fromPull(Effect.succeed(pull(at, watch)))
       )),
     fence: (lease, epoch) =>
-      Effect.suspend(() => answer("fence", wholeStore, wholeKind, Core.fence(state, lease, epoch))),
+      Effect.suspend(() => answer("fence", wholeStore, undefined, Core.fence(state, lease, epoch))),
     export: Stream.suspend(() => Stream.fromIterable(Core.exported(state))),
     import: (objects) =>
       Effect.flatMap(Stream.runCollect(objects), (all) =>
@@ -170,39 +169,29 @@ export const fromCore = (state: Core.State): StoreDriver.Service => {
             gap: 1 + ids.below(random)(2 ** 32),
             writeId: () => ids.writeId(random)
           })
-          return answer("import", wholeStore, wholeKind, imported)
+          return answer("import", wholeStore, undefined, imported)
         }))
   }
 }
 
-const wholeKind: Key = { namespace: "", name: "" }
 const wholeStore = { kind: "store", group: "" }
 
 const answer = <A>(
   operation: string,
   at: { readonly kind: string; readonly group: string },
-  key: Key,
+  key: Key | undefined,
   result: Result.Result<A, StoreError.Reason>
 ): Effect.Effect<A, StoreError.StoreError> =>
-  Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(failure(operation, at, key, result.failure))
-
-const failure = (
-  operation: string,
-  at: { readonly kind: string; readonly group: string },
-  key: Key,
-  reason: StoreError.Reason
-): StoreError.StoreError => {
-  const kind = at.group === "" ? at.kind : `${at.kind}.${at.group}`
-  const name = String(key.name)
-  return StoreError.make({ operation, kind, key: { namespace: String(key.namespace), name } }, reason)
-}
+  Result.isSuccess(result)
+    ? Effect.succeed(result.success)
+    : Effect.fail(StoreError.make(StoreError.subject(operation, at, key), result.failure))
 
 /** What is there, as one batch; waits where nothing is. */
 const pull = (
   at: StoreDriver.KindAddress,
   watch: Core.Watch
 ): Effect.Effect<readonly [ReadonlyArray<StoreDriver.WatchEvent>], StoreError.StoreError> => {
-  const fail = (reason: StoreError.Reason) => Effect.fail(failure("watch", at, wholeKind, reason))
+  const fail = (reason: StoreError.Reason) => Effect.fail(StoreError.make(StoreError.subject("watch", at), reason))
   return Effect.suspend(() => {
     const taken = Core.take(watch)
     if (taken === undefined) {
@@ -213,19 +202,4 @@ const pull = (
     }
     return "length" in taken ? Effect.succeed([taken] as const) : fail(taken)
   })
-}
-
-/** Wall time for objects, made into text once a second. */
-const secondsText = () => {
-  let second = Number.NaN
-  let text = ""
-  return (fiber: Fiber.Fiber<unknown, unknown>): string => {
-    const millis = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
-    const now = Math.floor(millis / 1000)
-    if (now !== second) {
-      second = now
-      text = timestamps.fromMillis(millis)
-    }
-    return text
-  }
 }

@@ -167,6 +167,15 @@ export const keyText = (key: KeyInput): string =>
   key.namespace === undefined || key.namespace === "" ? key.name : `${key.namespace}/${key.name}`
 
 /**
+ * `kind.group` (`Website.example.dev`), or the kind alone in the core group: what a kind is called in any version.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const groupKind = (at: { readonly kind: string; readonly group: string }): string =>
+  at.group === "" ? at.kind : `${at.kind}.${at.group}`
+
+/**
  * Whether deletion of the object was asked for.
  *
  * @category predicates

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { type Key, keyText } from "./Resource.ts"
+import { groupKind, type Key, keyText } from "./Resource.ts"
 
 /** @category reasons @since 0.1.0 */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {}) {}
@@ -270,6 +270,25 @@ export interface Subject {
   /** The name is `""` where the call concerns the whole kind. */
   readonly key: Key
 }
+
+/**
+ * The subject of a call about one object, or, without a key, about the whole kind. Keys are taken as they come: what is
+ * wrong with one is what the error says.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const subject = (
+  operation: string,
+  at: { readonly kind: string; readonly group: string },
+  key: Key = wholeKind
+): Subject => ({
+  operation,
+  kind: groupKind(at),
+  key: { namespace: String(key.namespace), name: String(key.name) }
+})
+
+const wholeKind: Key = { namespace: "", name: "" }
 
 /**
  * An error of a store with its subject.

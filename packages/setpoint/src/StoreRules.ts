@@ -25,6 +25,7 @@ import type { KindAddress, Propagation, Write, WriteOptions } from "./StoreDrive
 import {
   AlreadyExists,
   Conflict,
+  Fenced,
   type Field,
   Invalid,
   isStoreError,
@@ -105,6 +106,26 @@ export const keyOf = (write: Write): Key => "key" in write ? write.key : keyOfOb
  * @since 0.1.0
  */
 export const checkKey: (at: KindAddress, key: Key) => ReadonlyArray<Field> = metadata.checkKey
+
+/**
+ * Why there is no object under a key: it is `Invalid`, or `NotFound`.
+ *
+ * @category rules
+ * @since 0.1.0
+ */
+export const notFound = (at: KindAddress, key: Key): Invalid | NotFound => {
+  const fields = checkKey(at, key)
+  return fields.length > 0 ? new Invalid({ fields }) : new NotFound()
+}
+
+/**
+ * Why a call under a fence is refused: its epoch is below the `highest` that the store has seen of the lease.
+ *
+ * @category rules
+ * @since 0.1.0
+ */
+export const fenced = (lease: string, epoch: number, highest: number | undefined): Fenced | undefined =>
+  highest !== undefined && epoch < highest ? new Fenced({ lease, epoch, highest }) : undefined
 
 /**
  * The cursor of a change: its revision and the id of the write that made it. Of an empty store: 0 and its birth id.
@@ -590,3 +611,11 @@ export { uuid, writeId } from "./internal/ids.ts"
  * @since 0.1.0
  */
 export { fromMillis as timestamp } from "./internal/timestamps.ts"
+
+/**
+ * As {@link timestamp}, of a clock that moves on: the text is made once a second.
+ *
+ * @category identities
+ * @since 0.1.0
+ */
+export { ofClock as timestamps } from "./internal/timestamps.ts"

@@ -36,7 +36,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
@@ -44,7 +43,6 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Key } from "setpoint/Resource"
 import * as Store from "setpoint/Store"
 import * as StoreDriver from "setpoint/StoreDriver"
 import * as StoreError from "setpoint/StoreError"
@@ -242,7 +240,7 @@ const every = (interval: Duration.Duration, act: () => void): Effect.Effect<neve
 type Patiently = ReturnType<typeof patiently>
 
 const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently: Patiently): StoreDriver.Service => {
-  const nowText = secondsText()
+  const nowText = StoreRules.timestamps()
 
   /** What SQLite refuses is `Unavailable`, after a while of patience where it is busy. */
   const read = <A>(
@@ -294,17 +292,21 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
       writeIds: true
     },
     kinds: read(wholeStore("kinds"), () => Result.succeed(Reading.kinds(state))),
-    get: (at, key, options) => read(subjectOf("get", at, key), () => Reading.get(state, at, key, options.metadataOnly)),
-    list: (at, options) => readSnapshot(subjectOf("list", at), () => Reading.list(state, at, options)),
+    get: (at, key, options) =>
+      read(StoreError.subject("get", at, key), () => Reading.get(state, at, key, options.metadataOnly)),
+    list: (at, options) => readSnapshot(StoreError.subject("list", at), () => Reading.list(state, at, options)),
     write: (at, write, options) =>
       Effect.withFiber((fiber) => {
-        const given = { nowText: nowText(fiber), uid: () => StoreRules.uuid(fiber.getRef(Random.Random)) }
-        const subject = subjectOf(write.op, at, StoreRules.keyOf(write))
+        const given = {
+          nowText: nowText(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()),
+          uid: () => StoreRules.uuid(fiber.getRef(Random.Random))
+        }
+        const subject = StoreError.subject(write.op, at, StoreRules.keyOf(write))
         return commit(subject, () => Writing.write(state, at, write, options, given))
       }),
     outcome: (writeId) => readSnapshot(wholeStore("outcome"), () => Result.succeed(Reading.outcome(state, writeId))),
     watch: (at, options) => {
-      const subject = subjectOf("watch", at)
+      const subject = StoreError.subject("watch", at)
       const watch = Effect.acquireRelease(
         readSnapshot(subject, () => Watching.watch(state, at, options)),
         (watch) => Effect.sync(() => Watching.close(state, watch))
@@ -341,15 +343,8 @@ const driver = (state: Tables.State, commits: GroupCommit.GroupCommit, patiently
 
 type Events = Arr.NonEmptyReadonlyArray<ReadonlyArray<StoreDriver.WatchEvent>>
 
-const wholeKind: Key = { namespace: "", name: "" }
-
-const subjectOf = (operation: string, at: StoreDriver.KindAddress, key: Key = wholeKind): StoreError.Subject => ({
-  operation,
-  kind: at.group === "" ? at.kind : `${at.kind}.${at.group}`,
-  key: { namespace: String(key.namespace), name: String(key.name) }
-})
-
-const wholeStore = (operation: string): StoreError.Subject => ({ operation, kind: "store", key: wholeKind })
+const wholeStore = (operation: string): StoreError.Subject =>
+  StoreError.subject(operation, { kind: "store", group: "" })
 
 /** Takes in what other processes wrote. Where it cannot be read, the watches end: they would miss it. */
 const poll = (state: Tables.State): void => {
@@ -357,19 +352,4 @@ const poll = (state: Tables.State): void => {
   const polled = Sqlite.attempt(() => Tables.inSnapshot(state, () => undefined))
   if (Result.isSuccess(polled) || polled.failure._tag === "Busy") return
   Tables.endWatches(state, GroupCommit.reasonOf(polled.failure))
-}
-
-/** Wall time for objects, made into text once a second. */
-const secondsText = () => {
-  let second = Number.NaN
-  let text = ""
-  return (fiber: Fiber.Fiber<unknown, unknown>): string => {
-    const millis = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
-    const now = Math.floor(millis / 1000)
-    if (now !== second) {
-      second = now
-      text = StoreRules.timestamp(millis)
-    }
-    return text
-  }
 }

@@ -6,7 +6,7 @@
  * The graph may lag behind the store. So a step that writes is decided again on the object as it is stored, and is
  * carried out under that object's uid and revision; and that an owner is absent is confirmed by a read.
  */
-import { isMarkedForDeletion, type OwnerReference, type Raw } from "../Resource.ts"
+import { groupKind, isMarkedForDeletion, type OwnerReference, type Raw } from "../Resource.ts"
 import type { KindAddress, Propagation } from "../StoreDriver.ts"
 import { foregroundFinalizer, orphanFinalizer } from "../StoreRules.ts"
 
@@ -59,8 +59,6 @@ const maxLast = 1000
 /** Bounds `absent`: it is a memory of reads, which can be made again. */
 const maxAbsent = 1000
 
-export const kindOf = (at: KindAddress): string => at.group === "" ? at.kind : `${at.kind}.${at.group}`
-
 export const isEvent = (at: KindAddress): boolean =>
   at.kind === "Event" && (at.group === "" || at.group === "events.k8s.io")
 
@@ -111,7 +109,7 @@ const sameOwners = (before: ReadonlyArray<OwnerReference> = [], now: ReadonlyArr
 const keep = (state: State, node: Node): ReadonlyArray<string> => {
   const { uid } = node.object.metadata
   state.nodes.set(uid, node)
-  add(state.kinds, kindOf(node.at), uid)
+  add(state.kinds, groupKind(node.at), uid)
   if (state.dependents.has(uid)) state.seen.add(uid)
   return changed(state, node, undefined)
 }
@@ -155,7 +153,7 @@ const drop = (state: State, uid: string): ReadonlyArray<string> => {
   const uids = dependentsOf(state, uid)
   if (node === undefined) return uids
   state.nodes.delete(uid)
-  remove(state.kinds, kindOf(node.at), uid)
+  remove(state.kinds, groupKind(node.at), uid)
   if (isEvent(node.at)) remove(state.events, subjectOf(node.object), uid)
   for (const owner of ownersOf(node.object)) {
     removeDependent(state, owner.uid, uid)
@@ -167,7 +165,7 @@ const drop = (state: State, uid: string): ReadonlyArray<string> => {
 /** A kind was listed anew: of what is kept it holds these uids only. */
 export const relisted = (state: State, at: KindAddress, present: ReadonlySet<string>): ReadonlyArray<string> => {
   state.missed.lists++
-  return [...state.kinds.get(kindOf(at)) ?? []].filter((uid) => !present.has(uid)).flatMap((uid) => drop(state, uid))
+  return [...state.kinds.get(groupKind(at)) ?? []].filter((uid) => !present.has(uid)).flatMap((uid) => drop(state, uid))
 }
 
 /** Whether an owner was here at some time: if it is absent now, it went. */

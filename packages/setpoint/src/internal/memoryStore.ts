@@ -6,11 +6,11 @@
  * randomness and no waiting: what is needed of these is an argument.
  */
 import * as Result from "effect/Result"
-import type { Key, Raw } from "../Resource.ts"
+import { groupKind, type Key, type Raw } from "../Resource.ts"
 import type * as Revision from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import type * as Driver from "../StoreDriver.ts"
-import { Conflict, Expired, Fenced, type Field, Invalid, NotFound, type Reason } from "../StoreError.ts"
+import { Conflict, Expired, type Field, Invalid, type Reason } from "../StoreError.ts"
 import * as StoreRules from "../StoreRules.ts"
 import * as WatchBuffer from "../WatchBuffer.ts"
 import * as SortedKeys from "./sortedKeys.ts"
@@ -86,7 +86,7 @@ export const make = (birthId: string, options: Options = defaults): State => ({
 })
 
 const kindOf = (state: State, at: Driver.KindAddress): Objects => {
-  const name = at.group === "" ? at.kind : `${at.kind}.${at.group}`
+  const name = groupKind(at)
   const known = state.kinds.get(name)
   if (known !== undefined) {
     known.address = at // that of an import was a guess
@@ -126,8 +126,7 @@ export const get = (
   if (object !== undefined) {
     return Result.succeed(options.metadataOnly === true ? WatchBuffer.metadataOf(object) : object)
   }
-  const flaws = StoreRules.checkKey(at, key)
-  return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
+  return Result.fail(StoreRules.notFound(at, key))
 }
 
 /** A snapshot, or a page of one (S8). @category reading @since 0.1.0 */
@@ -279,7 +278,8 @@ export const outcome = (state: State, writeId: string): "applied" | "notApplied"
 /** @category writing @since 0.1.0 */
 export const fence = (state: State, lease: string, epoch: number): Result.Result<void, Reason> => {
   const highest = state.fences.get(lease)
-  if (highest !== undefined && epoch < highest) return Result.fail(new Fenced({ lease, epoch, highest }))
+  const refused = StoreRules.fenced(lease, epoch, highest)
+  if (refused !== undefined) return Result.fail(refused)
   if (highest !== epoch) state.fences.set(lease, epoch)
   return Result.succeed(undefined)
 }

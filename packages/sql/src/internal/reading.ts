@@ -1,9 +1,10 @@
 /** What a store in SQLite answers, and how it goes over the objects of one revision while the store changes (S8). */
 import * as Result from "effect/Result"
+import * as Resource from "setpoint/Resource"
 import type { Key, Raw } from "setpoint/Resource"
 import * as Selector from "setpoint/Selector"
 import type * as Driver from "setpoint/StoreDriver"
-import { Invalid, NotFound, type Reason } from "setpoint/StoreError"
+import type { Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import {
@@ -12,7 +13,6 @@ import {
   invalid,
   kindOf,
   type KindRow,
-  nameOf,
   type Point,
   present,
   retained,
@@ -26,7 +26,7 @@ import {
 export const kinds = (state: State): ReadonlyArray<Driver.KindAddress> =>
   state.sql.kinds.all().map((row) => {
     const address = addressOf(row)
-    return state.kinds.get(nameOf(address))?.address ?? address
+    return state.kinds.get(Resource.groupKind(address))?.address ?? address
   })
 
 export const get = (
@@ -41,8 +41,7 @@ export const get = (
     const object = present(state, revision)
     return Result.succeed(metadataOnly === true ? WatchBuffer.metadataOf(object) : object)
   }
-  const flaws = StoreRules.checkKey(at, key)
-  return Result.fail(flaws.length > 0 ? new Invalid({ fields: flaws }) : new NotFound())
+  return Result.fail(StoreRules.notFound(at, key))
 }
 
 /** A snapshot, or a page of one (S8). Runs in a snapshot. */
@@ -229,6 +228,5 @@ const selects = (object: Raw, { ownerUid, selector }: Filter): boolean => {
 
 /** Walks over all objects, by kind and key, all of one revision. Runs in a snapshot. */
 export const walks = (state: State): ReadonlyArray<Walk> =>
-  state.sql.allKinds.all().map(addressOf).toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)).map((at) =>
-    startWalk(state, at, {})
-  )
+  state.sql.allKinds.all().map(addressOf).toSorted((a, b) => (Resource.groupKind(a) < Resource.groupKind(b) ? -1 : 1))
+    .map((at) => startWalk(state, at, {}))

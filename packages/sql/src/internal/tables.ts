@@ -235,11 +235,9 @@ const one = (statement: StatementSync) => {
 // kinds and objects
 // ---------------------------------------------------------------------------------------------------------------------
 
-export const nameOf = (at: Driver.KindAddress): string => at.group === "" ? at.kind : `${at.kind}.${at.group}`
-
 /** `undefined`: the file has no such kind, hence no object of it. */
 export const kindOf = (state: State, at: Driver.KindAddress): KindRow | undefined => {
-  const name = nameOf(at)
+  const name = Resource.groupKind(at)
   const known = state.kinds.get(name) ?? readKind(state, name, at)
   if (known === undefined || sameAddress(known.address, at)) return known
   known.address = at // that of an import was a guess
@@ -283,7 +281,7 @@ export const ensureKind = (state: State, at: Driver.KindAddress): KindRow => {
     return known
   }
   const { lastInsertRowid } = state.sql.addKind.run(at.group, at.kind, at.version, at.plural, at.scope)
-  const kind: KindRow = { id: Number(lastInsertRowid), name: nameOf(at), address: at, renamed: false }
+  const kind: KindRow = { id: Number(lastInsertRowid), name: Resource.groupKind(at), address: at, renamed: false }
   state.kinds.set(kind.name, kind)
   return kind
 }
@@ -292,7 +290,7 @@ const kindNameAt = (state: State, id: number): string => {
   for (const { id: known, name } of state.kinds.values()) if (known === id) return name
   const row = state.sql.kindAt.get(id)
   if (row === undefined) throw new Error(`kind ${id} has changes, but no row`)
-  return nameOf(addressOf(row))
+  return Resource.groupKind(addressOf(row))
 }
 
 export const textOf = (key: Key): string => `${key.namespace}/${key.name}`

@@ -1,11 +1,12 @@
 /** How a watch begins (S3): with the objects that are there, or with the changes after a cursor; then comes its buffer. */
 import * as Result from "effect/Result"
+import * as Resource from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
 import { Expired, type Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as WatchBuffer from "setpoint/WatchBuffer"
 import * as Reading from "./reading.ts"
-import { changeOf, floorOf, imported, kindOf, nameOf, retained, type State, versionRow } from "./tables.ts"
+import { changeOf, floorOf, imported, kindOf, retained, type State, versionRow } from "./tables.ts"
 
 /** A watch: what it begins with, then its buffer. */
 export interface Watch {
@@ -34,7 +35,13 @@ export const watch = (
     ? Result.succeed(Reading.startWalk(state, at, { namespace: options.namespace, selector: buffer.success.selector }))
     : startReplay(state, options.from)
   return Result.map(opening, (opening) => {
-    const self: Watch = { kind: nameOf(at), at, buffer: buffer.success, birthId: state.birth.writeId, opening }
+    const self: Watch = {
+      kind: Resource.groupKind(at),
+      at,
+      buffer: buffer.success,
+      birthId: state.birth.writeId,
+      opening
+    }
     const watches = state.watches.get(self.kind)
     if (watches === undefined) state.watches.set(self.kind, new Set([self.buffer]))
     else watches.add(self.buffer)

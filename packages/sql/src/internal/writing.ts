@@ -2,7 +2,7 @@
 import * as Result from "effect/Result"
 import type { Raw } from "setpoint/Resource"
 import type * as Driver from "setpoint/StoreDriver"
-import { Conflict, Fenced, Invalid, type Reason } from "setpoint/StoreError"
+import { Conflict, Invalid, type Reason } from "setpoint/StoreError"
 import * as StoreRules from "setpoint/StoreRules"
 import * as Parsed from "./parsed.ts"
 import type { Statements } from "./statements.ts"
@@ -22,7 +22,8 @@ import {
 export const fence = (state: State, lease: string, epoch: number): Result.Result<void, Reason> => {
   const row = state.sql.fence.get(lease)
   const highest = row === undefined ? undefined : Number(row.epoch)
-  if (highest !== undefined && epoch < highest) return Result.fail(new Fenced({ lease, epoch, highest }))
+  const refused = StoreRules.fenced(lease, epoch, highest)
+  if (refused !== undefined) return Result.fail(refused)
   if (highest !== epoch) state.sql.setFence.run(lease, epoch)
   return Result.succeed(undefined)
 }

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { MemoryStore, Pass, Resource, type StoreDriver, StoreError } from "setpoint"
+import { MemoryStore, Pass, type Resource, type StoreDriver, StoreError, StoreRules } from "setpoint"
 import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -173,11 +173,15 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
     ...driver,
     kinds: read("kinds", everything, () => driver.kinds),
     get: (at, key, options) =>
-      read(`get:${at.kind}/${World.nameOf(key)}`, subjectOf("get", at, key), () => driver.get(at, key, options)),
+      read(
+        `get:${at.kind}/${World.nameOf(key)}`,
+        StoreError.subject("get", at, key),
+        () => driver.get(at, key, options)
+      ),
     list: (at, options) =>
       read(
         `list:${at.kind}`,
-        subjectOf("list", at, wholeKind),
+        StoreError.subject("list", at),
         () => driver.list(at, atOldRevision(world, at, options))
       ),
     outcome: (writeId) =>
@@ -210,8 +214,8 @@ const written = (
   write: StoreDriver.Write,
   options: StoreDriver.WriteOptions
 ): Effect.Effect<StoreDriver.Written, StoreError.StoreError> => {
-  const key = write.op === "patch" || write.op === "delete" ? write.key : Resource.key(write.object)
-  const subject = subjectOf(write.op, at, key)
+  const key = StoreRules.keyOf(write)
+  const subject = StoreError.subject(write.op, at, key)
   const isNews = !World.isEventKind(at) && options.dryRun !== true
   return call(world, process, {
     operation: `${write.op}:${at.kind}/${World.nameOf(key)}`,
@@ -256,14 +260,7 @@ const touch = (world: World.World, at: StoreDriver.KindAddress, key: Resource.Ke
 
 export const rivalAnnotation = "sim.setpoint.dev/rival"
 
-const wholeKind: Resource.Key = { namespace: "", name: "" }
-const everything: StoreError.Subject = { operation: "call", kind: "store", key: wholeKind }
-
-const subjectOf = (operation: string, at: StoreDriver.KindAddress, key: Resource.Key): StoreError.Subject => ({
-  operation,
-  kind: at.group === "" ? at.kind : `${at.kind}.${at.group}`,
-  key
-})
+const everything: StoreError.Subject = StoreError.subject("call", { kind: "store", group: "" })
 
 const refusal = (subject: StoreError.Subject): StoreError.StoreError =>
   StoreError.make(subject, new StoreError.Unavailable({ why: "simulated" }))
@@ -283,7 +280,7 @@ const watched = (
   Stream.unwrap(Effect.map(
     Effect.acquireRelease(
       Effect.withFiber((fiber) => {
-        const subject = subjectOf("watch", at, wholeKind)
+        const subject = StoreError.subject("watch", at)
         const opened = MemoryStore.Core.watch(world.core, at, options)
         if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
         const caller = callerOf(process, fiber, `event:${at.kind}`)
