@@ -23,8 +23,10 @@ import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import * as Metrics from "../Metrics.ts"
 import * as Pass from "../Pass.ts"
+import type * as RateLimiter from "../RateLimiter.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
+import { keyText } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
@@ -142,7 +144,7 @@ const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<vo
   const moved: Array<Informer.Change> = []
   const flush = () => {
     for (const change of moved.splice(0)) {
-      const object = Feeds.objectText(change.entry)
+      const object = keyText(change.entry)
       for (const request of Feeds.waitersOf(feed, object)) cacheMoved(engine, request, feed, object, change)
     }
   }
@@ -192,11 +194,20 @@ const openWhenSynced = (registration: Registration): void => {
 const setPaused = (registration: Registration): void =>
   WorkQueue.setPausedUnsafe(registration.queue, registration.isPaused || isWaiting(registration))
 
-const holdOwn = (engine: Engine, registration: Registration): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
-  Effect.tap(
-    hold(engine, registration.store, registration.kind, registration.behaviour.options, "reconciler"),
-    (feed) => Effect.sync(() => enterInput(registration, registration.store, feed, false))
+/** Holds the cache of an input, and notes it. */
+const holdInput = (
+  engine: Engine,
+  registration: Registration,
+  kind: AnyKind,
+  input: InputScope & { readonly store?: Store.Service | undefined; readonly optional?: boolean | undefined },
+  field: string
+): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> => {
+  const store = input.store ?? registration.store
+  return Effect.tap(
+    hold(engine, store, kind, input, field),
+    (feed) => Effect.sync(() => enterInput(registration, store, feed, input.optional ?? false))
   )
+}
 
 /** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
 const subscribe = <A>(
@@ -257,32 +268,14 @@ const interrupt = (running: Registrations.Running): void => {
 }
 
 const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
-  Effect.gen(function*() {
-    const feed = yield* hold(
-      engine,
-      input.store ?? registration.store,
-      input.kind,
-      input,
-      `owns ${input.kind.groupKind}`
-    )
-    enterInput(registration, input.store ?? registration.store, feed, input.optional)
-    yield* Informer.subscribe(feed.informer, {
-      onChange: Inputs.onOwnedChange(registration, input),
-      onSynced: () => inputSynced(registration, feed)
-    })
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
-  })
+  Effect.flatMap(
+    holdInput(engine, registration, input.kind, input, `owns ${input.kind.groupKind}`),
+    (feed) => subscribe(registration, feed, {}, () => Inputs.onOwnedChange(registration, input))
+  )
 
 const startWatched = (engine: Engine, registration: Registration, input: Watched) =>
   Effect.gen(function*() {
-    const feed = yield* hold(
-      engine,
-      input.store ?? registration.store,
-      input.kind,
-      input,
-      `watches ${input.kind.groupKind}`
-    )
-    enterInput(registration, input.store ?? registration.store, feed, input.optional)
+    const feed = yield* holdInput(engine, registration, input.kind, input, `watches ${input.kind.groupKind}`)
     const name = `mapping of ${input.kind.groupKind}`
     const mapper = Mapper.make(input.map, {
       onFailure: (cause) => {
@@ -337,7 +330,7 @@ const ownedBy = (kind: AnyKind): Owned => ({
 const startInputs = (engine: Engine, registration: Registration): Effect.Effect<void, Flaw, Scope.Scope> =>
   Effect.gen(function*() {
     const { options } = registration.behaviour
-    const own = yield* holdOwn(engine, registration)
+    const own = yield* holdInput(engine, registration, registration.kind, options, "reconciler")
     for (const input of options.owns ?? []) {
       yield* startOwned(engine, registration, isOwned(input) ? input : ownedBy(input))
     }
@@ -486,7 +479,7 @@ const create = Effect.fnUntraced(function*<R>(
       }),
       scope
     ),
-    (error): Flaw => ({ field: error.field, why: `must be ${error.expected}, but is ${error.actual}` })
+    queueFlaw
   )
   WorkQueue.setPausedUnsafe(queue, true)
   const registration: Registration = Registrations.make({
@@ -538,6 +531,11 @@ const announce = (engine: Engine, store: Store.Service, kind: AnyKind): void => 
   if (kinds !== undefined) Queue.offerUnsafe(kinds, kind.address)
 }
 
+const queueFlaw = (error: RateLimiter.InvalidOptions): Flaw => ({
+  field: error.field,
+  why: `must be ${error.expected}, but is ${error.actual}`
+})
+
 /** Settings of the queue that the behaviour says. */
 const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {
   const { concurrency, debounce, weight } = registration.behaviour.options
@@ -547,7 +545,7 @@ const reconfigure = (registration: Registration): Effect.Effect<void, Flaw> => {
       WorkQueue.setWeight(registration.queue, weight ?? 1),
       WorkQueue.setDebounce(registration.queue, debounce)
     ], { discard: true }),
-    (error): Flaw => ({ field: error.field, why: `must be ${error.expected}, but is ${error.actual}` })
+    queueFlaw
   )
 }
 

@@ -7,7 +7,7 @@ import * as Informer from "../Informer.ts"
 import { InvalidRequest, NotSynced, type Request as WatchRequest, type Watcher } from "../InstanceWatcher.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Tracker, Writes } from "../Pass.ts"
-import type { Key, Raw } from "../Resource.ts"
+import { type Key, keyText, type Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
 import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
@@ -198,7 +198,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
       const memory = (this.request.memory ??= KeyMemory.make())
       const write: KeyMemory.Pending<Feed> = {
         cache: feed,
-        object: Feeds.objectText(key),
+        object: keyText(key),
         uid: object.metadata.uid,
         revision: object.metadata.resourceVersion,
         removed: written.removed,
@@ -222,7 +222,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
       if (!feed.informer.full) continue
       const seen = Feeds.seen(feed, key)
-      this.staleAt = { stale: { cache: feed, object: Feeds.objectText(key), revision }, seen }
+      this.staleAt = { stale: { cache: feed, object: keyText(key), revision }, seen }
       if (seen !== undefined && Revision.compare(seen.revision, revision) === "same") return
     }
   }

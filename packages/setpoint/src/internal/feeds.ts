@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { ReaderListOptions } from "../Pass.ts"
-import { type Key, keyText, type Raw } from "../Resource.ts"
+import type { Key, Raw } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import type * as KeyMemory from "./keyMemory.ts"
 
@@ -111,8 +111,6 @@ const select = (informer: Informer.Informer, options: ReaderListOptions): Readon
 }
 
 // What was written (E10, E11)
-
-export const objectText = (key: Key): string => keyText(key)
 
 export const seen = <W>(feed: Feed<W>, key: Key): KeyMemory.Seen | undefined => {
   const raw = Informer.get(feed.informer, key)
