@@ -1,0 +1,10 @@
+/** What checks look at: everything that is stored, past every cache. */
+import { MemoryStore, type Resource } from "setpoint"
+import * as World from "../world.ts"
+
+/** Events are no part of what a world is. */
+export const objects = (world: World.World): ReadonlyArray<Resource.Raw> =>
+  MemoryStore.Core.exported(world.core).filter((object) => !World.isEvent(object))
+
+/** `App team/a`: how titles name an object. */
+export const nameOf = (object: Resource.Any): string => `${object.kind} ${World.keyText(object)}`
