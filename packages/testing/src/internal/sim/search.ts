@@ -2,11 +2,12 @@
  * The search: the plain run, then all runs with one deviation, then all with two, then random ones. So the first run that
  * fails has the fewest deviations there are for this workload, and a clean search says exactly what was tried.
  */
+import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as randomness from "./randomness.ts"
 import { type Run, run } from "./run.ts"
 import type { Spec } from "./spec.ts"
-import type { Violation } from "./story.ts"
+import { flaw, type Violation } from "./story.ts"
 
 export interface Options {
   /** Deviations up to which all runs are tried. */
@@ -30,6 +31,13 @@ export interface Tried {
   readonly repeated: number
   /** Points of the plain run. */
   readonly points: number
+  /** What is worth a look and breaks no law: each with the runs that showed it, and the list of the first. */
+  readonly warnings: ReadonlyMap<string, Warning>
+}
+
+export interface Warning {
+  readonly runs: number
+  readonly first: ReadonlyArray<Choices.Deviation>
 }
 
 export interface Found {
@@ -53,13 +61,14 @@ interface Node {
 
 interface Searching {
   readonly spec: Spec
-  plain: string | undefined
+  plain: Run | undefined
   runs: number
   depth: number
   random: number
   repeated: number
   points: number
   leftOut: number | undefined
+  readonly warnings: Map<string, Warning>
 }
 
 const repeatEvery = 50
@@ -73,37 +82,40 @@ export const search = (spec: Spec, options: Options): Searched => {
     random: 0,
     repeated: 0,
     points: 0,
-    leftOut: undefined
+    leftOut: undefined,
+    warnings: new Map()
   }
   const plain = attempt(self, [])
   self.points = plain.points.length
-  const flaw = plain.violation ?? meaningless(spec, plain)
-  if (flaw !== undefined) return found(self, flaw, [], undefined)
-  self.plain = plain.end
+  const wrong = plain.violation ?? meaningless(spec, plain)
+  if (wrong !== undefined) return found(self, wrong, [], undefined)
+  self.plain = plain
   return exhaust(self, plain, options) ?? chance(self, options) ?? { _tag: "Clean", tried: triedBy(self) }
 }
 
 /** Runs a list alone. */
 export const replay = (spec: Spec, plan: ReadonlyArray<Choices.Deviation>): Run => {
   const plain = plan.length === 0 ? undefined : run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
-  return run(spec, Choices.planned(plan), { isRecorded: true, plain: plain?.end })
+  const told = run(spec, Choices.planned(plan), { isRecorded: true, plain })
+  return { ...told, violation: told.violation && Checks.named(told.violation, plan) }
 }
 
-const triedBy = ({ depth, leftOut, points, random, repeated, runs }: Searching): Tried => ({
+const triedBy = ({ depth, leftOut, points, random, repeated, runs, warnings }: Searching): Tried => ({
   depth,
   leftOut,
   points,
   random,
   repeated,
-  runs
+  runs,
+  warnings
 })
 
 /** A search that would find nothing, whatever is wrong. */
 const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefined => {
-  if (steps.length === 0) return { law: "input", title: "the workload has no steps" }
-  if (plain.passes === 0) return { law: "input", title: "the workload never touched the controllers: no pass ran" }
+  if (steps.length === 0) return flaw("input", "the workload has no steps")
+  if (plain.passes === 0) return flaw("input", "the workload never touched the controllers: no pass ran")
   if (matches !== undefined && !plain.wasUnmatched) {
-    return { law: "input", title: "`matches` was never false, not even before the first pass: it checks nothing" }
+    return flaw("input", "`matches` was never false, not even before the first pass: it checks nothing")
   }
   return undefined
 }
@@ -111,10 +123,18 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
 const attempt = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Run => {
   self.runs++
   const first = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
+  noteWarnings(self, first)
   if (first.violation === undefined && self.runs % repeatEvery !== 1) return first
   self.repeated++
   const second = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
   return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
+}
+
+const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }: Run): void => {
+  for (const text of told) {
+    const known = warnings.get(text)
+    warnings.set(text, { runs: (known?.runs ?? 0) + 1, first: known?.first ?? taken })
+  }
 }
 
 /** Two runs of one list that differ: something leaks into them. */
@@ -126,10 +146,10 @@ const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): 
   )
   const at = first?.findIndex((line, index) => line !== second?.[index]) ?? -1
   const where = at === -1 ? "" : `; first apart: "${first?.[at]}" and "${second?.[at]}"`
-  return {
-    law: "leak",
-    title: `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
-  }
+  return flaw(
+    "leak",
+    `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
+  )
 }
 
 const exhaust = (self: Searching, plain: Run, options: Options): Searched | undefined => {
@@ -175,6 +195,7 @@ const chance = (self: Searching, options: Options): Searched | undefined => {
     const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
     const tried = run(self.spec, Choices.random(draw), { isRecorded: false, plain: self.plain })
     self.random = i
+    noteWarnings(self, tried)
     if (tried.violation === undefined) continue
     const plan = shrink(self, tried.taken, tried.violation.law)
     return found(self, tried.violation, plan, { run: i, deviations: tried.taken.length })
@@ -210,7 +231,7 @@ const found = (
   const told = run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain })
   return {
     _tag: "Found",
-    violation: violation.law === "leak" ? violation : told.violation ?? violation,
+    violation: Checks.named(violation.law === "leak" ? violation : told.violation ?? violation, plan),
     plan,
     run: told,
     tried: triedBy(self),

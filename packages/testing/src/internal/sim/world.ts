@@ -12,6 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -28,7 +29,7 @@ export interface Running {
 /** What the run does when the world asks for it. */
 export interface Hooks {
   /** Judges a change as it happens. */
-  readonly judge: (world: World, change: Change) => void
+  readonly judge: (world: World, change: Change, sent: Notes.Sent) => void
   /** The user's next step, now. */
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
@@ -55,8 +56,10 @@ export interface World {
   readonly writeIds: Map<number, string>
   /** Write ids whose replies were lost for good. */
   readonly lost: Set<string>
-  /** Changes that processes made; Events do not count. */
+  /** Changes that processes made; Events do not count, nor what comes by the clock and says so. */
   writes: number
+  /** By watch: until when it cannot be opened. */
+  readonly outages: Map<string, number>
   /** Changes of external services. */
   externalCalls: number
   lastWriteAt: number
@@ -78,6 +81,10 @@ export interface World {
   /** By kind and key: when others last changed what is desired. */
   readonly wanted: Map<string, number>
   readonly observed: Map<string, number>
+  /** What the checks remember. */
+  readonly notes: Notes.Notes
+  /** The pass whose call takes effect at this moment. */
+  acting: Pass.Pass | undefined
   /** Whether `matches` was false at any time: one that never is checks nothing. */
   wasUnmatched: boolean
 }
@@ -103,6 +110,7 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     violation: undefined,
     writeIds: new Map([[0, "birth"]]),
     lost: new Set(),
+    outages: new Map(),
     writes: 0,
     externalCalls: 0,
     lastWriteAt: 0,
@@ -117,6 +125,8 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     running: new Map(),
     wanted: new Map(),
     observed: new Map(),
+    notes: Notes.make(),
+    acting: undefined,
     wasUnmatched: false
   }
   return world
@@ -132,12 +142,19 @@ export const tell = (world: World, who: string, text: string, isFault = false): 
   world.lines?.push({ millis: world.loop.now, who, text, isFault })
 }
 
-/** The first law that breaks ends the run. */
+/** The first law that breaks ends the run; others that show in the same step are told beside it. */
 export const violate = (world: World, law: string, title: string): void => {
-  if (world.violation !== undefined) return
-  world.violation = { law, title }
-  tell(world, "check", title, true)
+  const { violation } = world
+  if (violation === undefined) {
+    world.violation = { law, title, also: [], step: world.loop.steps }
+    tell(world, "check", title, true)
+  } else if (violation.step === world.loop.steps) {
+    world.violation = { ...violation, also: [...violation.also, `${title} (${law})`] }
+  }
 }
+
+/** What is worth a look and breaks no law. */
+export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
@@ -161,7 +178,8 @@ export const write = (
     return Effect.tap(world.driver.write(...args), (written) =>
       Effect.sync(() => {
         if (!written.changed || options.dryRun === true) return
-        committed(world, by, before, written.object, written.removed)
+        const sent = { write, options, pass: isOutsider(by) ? undefined : world.acting }
+        committed(world, by, before, written, sent)
       }))
   })
 
@@ -173,24 +191,31 @@ const committed = (
   world: World,
   by: string,
   before: Resource.Raw | undefined,
-  object: Resource.Raw,
-  removed: boolean
+  { object, removed }: StoreDriver.Written,
+  sent: Omit<Notes.Sent, "isBeat">
 ): void => {
   const { revision, writeId } = world.core.timeline.latest
   world.writeIds.set(revision, writeId)
   if (isEvent(object)) return
   const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
-  if (!outsiders.has(by)) world.writes++
-  world.lastWriteAt = world.loop.now
+  const isBeat = !isOutsider(by) &&
+    Notes.wrote(world.notes, object, change.type === "updated", world.loop.now, world.spec.checks.writesEveryMillis)
+  if (!isBeat) world.lastWriteAt = world.loop.now
+  if (!isBeat && !isOutsider(by)) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
   tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
   noteWanted(world, change)
-  world.hooks.judge(world, change)
+  world.hooks.judge(world, change, { ...sent, isBeat })
 }
+
+/** What a rival's write leaves on an object. */
+export const rivalAnnotation = "sim.setpoint.dev/rival"
 
 /** Who acts without being a process. */
 const outsiders: ReadonlySet<string> = new Set(["user", "rival", "somebody"])
+
+export const isOutsider = (by: string): boolean => outsiders.has(by)
 
 const verbs = { created: "create", updated: "update", removed: "remove" } as const
 
@@ -203,7 +228,7 @@ const typeOf = (before: Resource.Raw | undefined, object: Resource.Raw, removed:
 
 /** What a pass must start after (P11): changes of desired state that others made. */
 const noteWanted = (world: World, { before, by, object, type }: Change): void => {
-  if (type === "removed" || !outsiders.has(by)) return
+  if (type === "removed" || !isOutsider(by)) return
   if (type === "updated" && before?.metadata.generation === object.metadata.generation) return
   world.wanted.set(`${object.kind}/${keyText(object)}`, world.loop.steps)
 }

@@ -1,6 +1,5 @@
 /** P2: how a world ended, in a form in which two runs can be compared. */
 import { Resource } from "setpoint"
-import { rivalAnnotation } from "../driver.ts"
 import * as World from "../world.ts"
 import { nameOf, objects } from "./objects.ts"
 
@@ -16,7 +15,9 @@ export const endState = (world: World.World): string => {
       name: generateName === undefined ? name : `${generateName}*`,
       namespace,
       labels,
-      annotations: Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => key !== rivalAnnotation)),
+      annotations: Object.fromEntries(
+        Object.entries(annotations ?? {}).filter(([key]) => key !== World.rivalAnnotation)
+      ),
       finalizers,
       deleted: Resource.isMarkedForDeletion(object),
       owners: ownerReferences?.map(({ kind, name }) => `${kind} ${name}`)
@@ -46,7 +47,7 @@ export const same = (world: World.World, plain: string): void => {
 }
 
 /** The first line that only one of the two has. */
-const difference = (plain: string, end: string): string => {
+export const difference = (plain: string, end: string): string => {
   const before = new Set(plain.split("\n"))
   const after = new Set(end.split("\n"))
   const missing = [...before].find((line) => line !== "" && !after.has(line))

@@ -44,12 +44,15 @@ export const matches = (world: World.World): void => {
 }
 
 /** An object of the workload that does not match, of those that nobody wants gone. */
-const unmatched = (world: World.World): Resource.Any | undefined => {
-  const { kinds, matches } = world.spec
+export const unmatched = (
+  world: World.World,
+  isAsked: (object: Resource.Any) => boolean = () => true
+): Resource.Any | undefined => {
+  const { matches, of } = world.spec
   if (matches === undefined) return undefined
-  for (const kind of kinds) {
+  for (const kind of of) {
     for (const raw of objects(world)) {
-      if (raw.kind !== kind.address.kind || Resource.isMarkedForDeletion(raw)) continue
+      if (raw.kind !== kind.address.kind || Resource.isMarkedForDeletion(raw) || !isAsked(raw)) continue
       const object = kind.decode(raw)
       if (object._tag === "Success" && !matches(object.success, world.view)) return object.success
     }
