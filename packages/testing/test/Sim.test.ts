@@ -279,7 +279,10 @@ describe("bad input", () => {
         yield* keepsPart(request)
         yield* Effect.promise(() => Promise.resolve())
       })))
-      assert.match(text, /^leak pass 1 of apps App\/a never ended: after its call \d+ \(create:Part\/a\) it waits for what the simulator/)
+      assert.match(
+        text,
+        /^leak pass 1 of apps App\/a never ended: after its call \d+ \(create:Part\/a\) it waits for what the simulator/
+      )
     }))
 
   it.effect("a variable of a module that leaks from run to run is told", () =>
