@@ -54,6 +54,7 @@ export const between = (world: World.World): void => {
 
 /** Once faults and users have stopped, and nothing is left to do. `plain`: where it is known. */
 export const atRest = (world: World.World, plain: Baseline | undefined): void => {
+  Passes.neverBuilt(world)
   Passes.endless(world)
   Caches.atRest(world)
   Passes.noLostWakeUp(world)
