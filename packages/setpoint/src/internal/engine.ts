@@ -93,33 +93,32 @@ const selectorText = (selector: Selector.Selector | string | undefined): string 
   selector === undefined || typeof selector === "string" ? selector : Selector.print(selector)
 
 /** Holds the informer of an input, and enters it among the feeds. */
-const hold = (
+const hold = Effect.fnUntraced(function*(
   engine: Engine,
   store: Store.Service,
   kind: AnyKind,
   input: InputScope,
   field: string
-): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
-  Effect.gen(function*() {
-    const informer = yield* Effect.mapError(
-      WatchManager.share(engine.watches, store, kind.address, {
-        namespace: input.namespace,
-        selector: selectorText(input.selector),
-        metadataOnly: input.metadataOnly ?? false,
-        transform: input.transform,
-        cooldown: input.cooldown
-      }),
-      (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
-    )
-    const held = yield* Effect.acquireRelease(
-      Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
-      (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
-    )
-    if (held.feed.holders === 1) yield* Waiters.listen(engine, held.feed)
-    announce(engine, store, kind)
-    if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
-    return held.feed
-  })
+): Effect.fn.Return<Registrations.Feed, Flaw, Scope.Scope> {
+  const informer = yield* Effect.mapError(
+    WatchManager.share(engine.watches, store, kind.address, {
+      namespace: input.namespace,
+      selector: selectorText(input.selector),
+      metadataOnly: input.metadataOnly ?? false,
+      transform: input.transform,
+      cooldown: input.cooldown
+    }),
+    (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
+  )
+  const held = yield* Effect.acquireRelease(
+    Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
+    (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
+  )
+  if (held.feed.holders === 1) yield* Waiters.listen(engine, held.feed)
+  announce(engine, store, kind)
+  if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
+  return held.feed
+})
 
 /** Holds the cache that a source of dynamic watches is of. What could be wrong with its request was checked before. */
 export const holdSource = Effect.fnUntraced(function*(engine: Engine, source: Dynamic.Source) {
@@ -184,24 +183,23 @@ const holdInput = (
 }
 
 /** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
-const subscribe = <A>(
+const subscribe = Effect.fnUntraced(function*<A>(
   registration: Registration,
   feed: Registrations.Feed,
   options: Pick<Informer.Handler, "redelivery">,
   listener: (places: Informer.Subscription<A>) => (change: Informer.Change) => void
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
-    let onChange: ((change: Informer.Change) => void) | undefined = undefined
-    const early: Array<Informer.Change> = []
-    const places = yield* Informer.subscribe<A>(feed.informer, {
-      ...options,
-      onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
-      onSynced: () => inputSynced(registration, feed)
-    })
-    onChange = listener(places)
-    for (const change of early.splice(0)) onChange(change)
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+): Effect.fn.Return<void, never, Scope.Scope> {
+  let onChange: ((change: Informer.Change) => void) | undefined = undefined
+  const early: Array<Informer.Change> = []
+  const places = yield* Informer.subscribe<A>(feed.informer, {
+    ...options,
+    onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
+    onSynced: () => inputSynced(registration, feed)
   })
+  onChange = listener(places)
+  for (const change of early.splice(0)) onChange(change)
+  if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+})
 
 /** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
 const startOwn = (
@@ -247,24 +245,23 @@ const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
     (feed) => subscribe(registration, feed, {}, () => Inputs.onOwnedChange(registration, input))
   )
 
-const startWatched = (engine: Engine, registration: Registration, input: Watched) =>
-  Effect.gen(function*() {
-    const feed = yield* holdInput(engine, registration, input.kind, input, `watches ${input.kind.groupKind}`)
-    const name = `mapping of ${input.kind.groupKind}`
-    const mapper = Mapper.make(input.map, {
-      onFailure: (cause) => {
-        registration.counters.handlerDefects++
-        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
-      },
-      onUndecodable: () => void registration.counters.handlerDefects++,
-      onAnswer: () => void registration.troubles.delete(name)
-    })
-    yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
-    yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
-      mapper.remembers(lastTargets)
-      return Inputs.onWatchedChange(registration, input, mapper)
-    })
+const startWatched = Effect.fnUntraced(function*(engine: Engine, registration: Registration, input: Watched) {
+  const feed = yield* holdInput(engine, registration, input.kind, input, `watches ${input.kind.groupKind}`)
+  const name = `mapping of ${input.kind.groupKind}`
+  const mapper = Mapper.make(input.map, {
+    onFailure: (cause) => {
+      registration.counters.handlerDefects++
+      registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
+    },
+    onUndecodable: () => void registration.counters.handlerDefects++,
+    onAnswer: () => void registration.troubles.delete(name)
   })
+  yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
+  yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
+    mapper.remembers(lastTargets)
+    return Inputs.onWatchedChange(registration, input, mapper)
+  })
+})
 
 /** A stream of targets, begun anew with backoff when it ends or fails. */
 const startSource = (registration: Registration, source: Source) => {
@@ -301,8 +298,8 @@ const ownedBy = (kind: AnyKind): Owned => ({
 })
 
 /** Starts all inputs of a registration's behaviour; they end with the Scope. */
-const startInputs = (engine: Engine, registration: Registration): Effect.Effect<void, Flaw, Scope.Scope> =>
-  Effect.gen(function*() {
+const startInputs = Effect.fnUntraced(
+  function*(engine: Engine, registration: Registration): Effect.fn.Return<void, Flaw, Scope.Scope> {
     const { options } = registration.behaviour
     const own = yield* holdInput(engine, registration, registration.kind, options, "reconciler")
     for (const input of options.owns ?? []) {
@@ -311,7 +308,8 @@ const startInputs = (engine: Engine, registration: Registration): Effect.Effect<
     for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
     yield* startOwn(engine, registration, own)
     for (const source of options.sources ?? []) yield* startSource(registration, source)
-  })
+  }
+)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // registering
@@ -327,26 +325,31 @@ export const register = Effect.fnUntraced(function*<R>(
   const context = Context.add(yield* Effect.context<R>(), Pass.Current, undefined) // it may be made inside a pass
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
-  return yield* whenFree(
-    engine,
-    reconciler.name,
-    Effect.gen(function*() {
-      if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
-      const known = engine.registrations.get(reconciler.name)
-      if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
-      const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
-      const owner: Registrations.Owner = { drainMillis: options.drainMillis, isClosed: false }
-      yield* become(engine, registration, behaviour, owner)
-      yield* Scope.addFinalizer(
-        scope,
-        Effect.suspend(() => {
-          owner.isClosed = true
-          return registration.owner === owner ? close(engine, registration, owner.drainMillis) : Effect.void
-        })
-      )
-      return registration
+  return yield* whenFree(engine, reconciler.name, enter(engine, store, reconciler, behaviour, scope, options))
+})
+
+const enter = Effect.fnUntraced(function*<R>(
+  engine: Engine,
+  store: Store.Service,
+  reconciler: Reconciler<R>,
+  behaviour: Registrations.Behaviour,
+  scope: Scope.Scope,
+  options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
+) {
+  if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
+  const known = engine.registrations.get(reconciler.name)
+  if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
+  const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
+  const owner: Registrations.Owner = { drainMillis: options.drainMillis, isClosed: false }
+  yield* become(engine, registration, behaviour, owner)
+  yield* Scope.addFinalizer(
+    scope,
+    Effect.suspend(() => {
+      owner.isClosed = true
+      return registration.owner === owner ? close(engine, registration, owner.drainMillis) : Effect.void
     })
   )
+  return registration
 })
 
 /** One at a time registers, as a whole or not at all, and not while a registration of its name is being closed. */
