@@ -17,11 +17,12 @@ import * as HL05 from "../corpus/HL-05.right.ts"
 import * as HL05Wrong from "../corpus/HL-05.wrong.ts"
 import * as ID01 from "../corpus/ID-01.right.ts"
 import * as ID01Wrong from "../corpus/ID-01.wrong.ts"
+import type { Cloud } from "../corpus/kit.ts"
 import * as SS01 from "../corpus/SS-01.right.ts"
 import * as SS01Wrong from "../corpus/SS-01.wrong.ts"
 import { specify } from "./support/corpus.ts"
 
-specify([
+specify<Cloud>([
   { id: "DL-01", wrong: DL01Wrong, right: DL01, law: "P4", least: 0 },
   { id: "DL-02", wrong: DL02Wrong, right: DL02, law: "P4", least: 1 },
   { id: "EX-02", wrong: EX02Wrong, right: EX02, law: "P1", least: 1 },

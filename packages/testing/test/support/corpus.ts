@@ -5,24 +5,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Effect from "effect/Effect"
-import type { App, Cloud } from "../../corpus/kit.ts"
+import type { App } from "../../corpus/kit.ts"
 
-type Options = Sim.Options<App, Cloud>
-
-interface Right {
-  readonly options: Options
+interface Right<S> {
+  readonly options: Sim.Options<App, S>
 }
 
-interface Wrong {
-  readonly options: Options
+interface Wrong<S> extends Right<S> {
   /** The same wrong twin where the engine's own guard is left in place: it is clean. */
-  readonly guarded?: Options
+  readonly guarded?: Sim.Options<App, S>
 }
 
-export interface Shape {
+/** A bug in both forms; `S`: the services from outside that shapes use. */
+export interface Shape<S> {
   readonly id: string
-  readonly wrong: Wrong
-  readonly right: Right
+  readonly wrong: Wrong<S>
+  readonly right: Right<S>
   /** What the wrong twin breaks, and with how many deviations at least. */
   readonly law: string
   readonly least: number
@@ -35,14 +33,14 @@ const budget = isNightly ? { depth: 2, maxRuns: 100_000, random: 1_000 } : { dep
 /** Runs until the wrong twin is found, by its least number of deviations. */
 const affordable = [20, 500, 20_000]
 
-const isClean = (options: Options) =>
+const isClean = <S>(options: Sim.Options<App, S>) =>
   Effect.map(
     Sim.check({ ...options, ...budget }),
     (summary) => assert.strictEqual(summary.depth, budget.depth, summary.text)
   )
 
 /** The tests of a table of shapes. */
-export const specify = (shapes: ReadonlyArray<Shape>): void => {
+export const specify = <S>(shapes: ReadonlyArray<Shape<S>>): void => {
   for (const { id, law, least, right, wrong } of shapes) {
     describe(id, () => {
       it.effect("the wrong twin is found, with the least number of deviations", () =>
