@@ -9,13 +9,15 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Actors from "./actors.ts"
+import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
-import type { Line, Violation } from "./story.ts"
+import type { Change, Line, Violation } from "./story.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -51,7 +53,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: string | undefined
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
+  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.always, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
@@ -70,6 +72,11 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     wasUnmatched: world.wasUnmatched,
     lines: world.lines ?? []
   }
+}
+
+const judge = (world: World.World, change: Change): void => {
+  Checks.onChange(world, change)
+  Actors.hear(world, change)
 }
 
 /** Phase one, then phase two. */
@@ -171,7 +178,7 @@ const interlude = (world: World.World): void => {
     "restart",
     "stop",
     "overlap",
-    ...oldRevisions(world).map((revision) => `old:${revision}`),
+    ...BootFaults.alternatives(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -181,18 +188,17 @@ const interlude = (world: World.World): void => {
   if (fault === "delete") return remove(world, argument)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
-  if (fault === "old") world.oldList = Number(argument)
+  BootFaults.prepare(world, fault ?? "", argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
-  world.oldList = undefined
+  world.oldView = undefined
+  world.lateList = undefined
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
   const fault = faults.find((fault) => alternative === fault || alternative.startsWith(`${fault}:`))
   return fault !== undefined && world.spec.faults.has(fault)
 }
-
-const oldRevisions = (world: World.World): ReadonlyArray<number> => [...world.writeIds.keys()].slice(0, -1)
 
 /** What the workload did not make. */
 const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
@@ -251,8 +257,7 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 const boot = (world: World.World, number: number): void => {
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
-    const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
-    World.tell(world, process.label, `started${at}`)
+    World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
