@@ -37,8 +37,10 @@ const spec: Spec = {
   checks: Checks.defaults,
   matches: undefined,
   never: {},
+  always: {},
   atRest: {},
   external: [],
+  actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
   maxSteps: 20_000

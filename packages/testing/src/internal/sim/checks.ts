@@ -35,6 +35,7 @@ export interface Baseline {
 /** After every change. */
 export const onChange = (world: World.World, change: Change, sent: Sent): void => {
   Predicates.never(world, change)
+  Predicates.always(world)
   Again.onChange(world, change, sent)
   Guards.fenced(world, change, sent)
   Ownership.onChange(world, change)
@@ -87,5 +88,7 @@ export const named = (violation: Violation, plan: ReadonlyArray<Choices.Deviatio
   violation.law === "P2" && plan.length > 0 && plan.every(({ alternative }) => ofTheView.test(alternative))
     ? { ...violation, law: "P15" }
     : violation
+
+export { always } from "./checks/predicates.ts"
 
 export { endState } from "./checks/endState.ts"

@@ -150,7 +150,7 @@ export const warnings = (tried: Tried): ReadonlyArray<string> =>
   )
 
 const checked = (spec: Spec): ReadonlyArray<string> => {
-  const { checks, faults, matches, never } = spec
+  const { always, checks, faults, matches, never } = spec
   return [
     matches === undefined ? "same end as the plain run (P2, P15)" : "matches at rest (P1)",
     checks.writesEveryMillis === undefined
@@ -159,6 +159,7 @@ const checked = (spec: Spec): ReadonlyArray<string> => {
     "no leak on delete (P4)",
     "a second pass writes nothing (P5)",
     ...(Object.keys(never).length > 0 ? ["never (P6)"] : []),
+    ...(Object.keys(always).length > 0 ? ["always (P6)"] : []),
     checks.ownedOrTagged === undefined ? "nothing taken from its controller (P7)" : "owners (P7)",
     "observedGeneration (P8)",
     matches === undefined ? "transition times (P9)" : "honest Ready and transition times (P9)",

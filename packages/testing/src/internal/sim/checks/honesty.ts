@@ -18,7 +18,7 @@ interface Condition {
 
 export const onChange = (world: World.World, change: Change): void => {
   note(world, change)
-  if (change.type === "removed" || World.isOutsider(change.by)) return
+  if (change.type === "removed" || World.isOutsider(world, change.by)) return
   if (change.before !== undefined) timesMoveWithTheStatus(world, change.before, change.object)
   readyMeansMatching(world, change.object)
 }
@@ -28,7 +28,7 @@ const note = (world: World.World, { before, by, object, type }: Change): void =>
   const { matched, movedAt, touchedAt } = world.notes
   const { generation, uid } = object.metadata
   if (before?.metadata.generation !== generation) movedAt.set(uid, world.loop.steps)
-  if (World.isOutsider(by)) touchedAt.set(uid, world.loop.steps)
+  if (World.isOutsider(world, by)) touchedAt.set(uid, world.loop.steps)
   if (type === "removed") { for (const map of [matched, movedAt]) map.delete(uid) }
   const { matches } = world.spec
   if (matches === undefined) return

@@ -6,7 +6,7 @@ import { nameOf, objects } from "./objects.ts"
 
 /** Nobody takes an object from a controller that lives; where it is asked for, what is made has an owner or a tag. */
 export const onChange = (world: World.World, change: Change): void => {
-  if (World.isOutsider(change.by)) return
+  if (World.isOutsider(world, change.by)) return
   if (change.type === "created") belongs(world, change.object)
   if (change.type === "updated" && change.before !== undefined) keepsController(world, change.before, change.object)
 }

@@ -22,6 +22,14 @@ export const never = (world: World.World, change: Change): void => {
   }
 }
 
+/** P6, also where nothing changed but what is outside of the store. */
+export const always = (world: World.World): void => {
+  for (const [name, holds] of Object.entries(world.spec.always)) {
+    const held = guarded(world, `always "${name}"`, () => holds(world.view))
+    if (held === false) World.violate(world, "P6", `it does not always hold: ${name}`)
+  }
+}
+
 /** A `matches` that is never false checks nothing: whether it was, at any time. */
 export const noteUnmatched = (world: World.World): void => {
   if (world.spec.matches === undefined || world.wasUnmatched) return
