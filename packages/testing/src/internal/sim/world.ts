@@ -12,7 +12,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
-import type { OldView } from "./bootFaults.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
@@ -37,6 +36,13 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+/** An old view: a snapshot that the store still keeps. */
+export interface OldView {
+  readonly revision: number
+  /** `undefined`: of every kind. */
+  readonly kind: string | undefined
 }
 
 /** One change of the store. */
