@@ -281,7 +281,9 @@ const watched = (
     Effect.acquireRelease(
       Effect.withFiber((fiber) => {
         const subject = StoreError.subject("watch", at)
-        const opened = MemoryStore.Core.watch(world.core, at, options)
+        const opened = isExpired(world, options.from)
+          ? Result.fail(noLongerKept)
+          : MemoryStore.Core.watch(world.core, at, options)
         if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
         const caller = callerOf(process, fiber, `event:${at.kind}`)
         return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
@@ -290,6 +292,15 @@ const watched = (
     ),
     (watch) => Stream.fromPull(Effect.succeed(watch.pull))
   ))
+
+/** A watch that stood still too long was not the only loss: the history up to then is gone, for everybody who resumes. */
+const isExpired = (world: World.World, from: StoreDriver.WatchOptions["from"]): boolean => {
+  if (from === "current" || world.keptFrom === 0) return false
+  const cursor = StoreRules.parseCursor(from)
+  return Result.isSuccess(cursor) && Number(cursor.success.revision) < world.keptFrom
+}
+
+const noLongerKept = new StoreError.Expired({ why: "simulated: no longer kept" })
 
 /** One watch: hands over one event at a time, each at a point of its own. */
 const makeWatch = (
@@ -344,6 +355,10 @@ const makeWatch = (
     if (event !== undefined) return answer(Effect.succeed([[event]]))
     if (ended !== undefined) endWith(ended)
   }
+  const expire = () => {
+    world.keptFrom = world.core.timeline.latest.revision
+    endWith(noLongerKept)
+  }
   const later = (millis: number, run: () => void) => Loop.after(world.loop, process, millis, run)
   const deliver = () => {
     const event = taken[0]
@@ -358,7 +373,7 @@ const makeWatch = (
     }
     if (alternative === "late") later(lateMillis, handOver)
     else if (alternative === "cut") endWith(new StoreError.Unavailable({ why: "simulated: the watch was cut" }))
-    else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    else if (alternative === "expire") later(stillMillis, expire)
     else handOver()
   }
   const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {

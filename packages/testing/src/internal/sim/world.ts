@@ -67,6 +67,8 @@ export interface World {
   readonly killedAt: Map<string, string>
   /** Where fresh processes list: an old revision, or undefined for the head. */
   oldList: number | undefined
+  /** From which revision on the store keeps its history: a watch cannot resume from before. */
+  keptFrom: number
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
   hash: number
@@ -110,6 +112,7 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     stepsTaken: 0,
     killedAt: new Map(),
     oldList: undefined,
+    keptFrom: 0,
     lines: isRecorded ? [] : undefined,
     hash: randomness.hash(""),
     started: new Map(),
