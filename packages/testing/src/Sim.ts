@@ -431,13 +431,18 @@ export const remove = <A extends Resource.Any>(kind: Kind.Kind<A>, key: Resource
   Workloads.step(`delete ${kind.address.kind} ${Resource.keyText(key)}`, kind, Store.deleteUnconditionally(kind, key))
 
 /**
- * Anything that somebody does, at once: other actors' writes, for example. `matches` is not asked about its objects.
+ * Anything that somebody does, at once: other actors' writes, for example, or what happens in an external world, which a
+ * function of the {@link World} reaches. `matches` is not asked about its objects.
  *
  * @category steps
  * @since 0.1.0
  */
-export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store.Store>): Step<never> =>
-  Workloads.step(title, undefined, effect)
+export const act = (
+  title: string,
+  effect:
+    | Effect.Effect<unknown, unknown, Store.Store>
+    | ((world: World) => Effect.Effect<unknown, unknown, Store.Store>)
+): Step<never> => Workloads.step(title, undefined, effect)
 
 /**
  * The same step, a millisecond after the one before it.
@@ -454,7 +459,7 @@ export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
 /**
  * Stands a fake in for a service: one for a whole run, outside of every process that is killed. Each method that gives an
  * Effect becomes a point; it must answer at once, without waiting. With `fails` its calls are also refused, and applied
- * with their reply lost.
+ * with their reply lost. Methods that change nothing belong into `reads`: fewer runs say the same then.
  *
  * @example
  * ```ts
@@ -479,5 +484,10 @@ export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
 export const external = <I, S extends object, F extends S, E = never>(
   service: Context.Key<I, S>,
   fake: () => F,
-  options: { readonly fails?: (() => E) | undefined } = {}
-): External<I, F> => Externals.make(service, fake, options.fails)
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+  } = {}
+): External<I, F> => Externals.make(service, fake, options)

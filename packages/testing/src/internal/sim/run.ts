@@ -153,7 +153,7 @@ const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined) return
   world.stepsTaken++
-  const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
+  const exit = World.at(world, Effect.provideService(step.run(world.view), Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
   World.tell(world, "user", `${step.title}: ${why instanceof Error ? why.message : String(why)}`)

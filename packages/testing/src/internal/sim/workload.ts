@@ -3,6 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { type Kind, type Resource, Store } from "setpoint"
+import type { View } from "./story.ts"
 
 /** One thing that somebody does, at once. Its failure is told in the story and is no violation. */
 export interface Step<out A = unknown> {
@@ -12,7 +13,7 @@ export interface Step<out A = unknown> {
   readonly afterMillis: number
   /** Whose objects `matches` is asked about. */
   readonly kind: Kind.AnyKind | undefined
-  readonly run: Effect.Effect<unknown, unknown, Store.Store>
+  readonly run: (view: View) => Effect.Effect<unknown, unknown, Store.Store>
 }
 
 /** Long enough for a small controller to come to rest. */
@@ -21,9 +22,14 @@ export const restMillis = 20_000
 export const step = <A = never>(
   title: string,
   kind: Kind.AnyKind | undefined,
-  run: Step["run"],
-  afterMillis = restMillis
-): Step<A> => ({ "~object": (_) => _, title, afterMillis, kind, run })
+  run: Effect.Effect<unknown, unknown, Store.Store> | Step["run"]
+): Step<A> => ({
+  "~object": (_) => _,
+  title,
+  afterMillis: restMillis,
+  kind,
+  run: Effect.isEffect(run) ? () => run : run
+})
 
 /** Replaces what is declared and leaves the rest. */
 export const edit = <A extends Resource.Any>(
