@@ -123,6 +123,11 @@ export interface Options<A, S = never> {
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Default: {@link defaultFaults}. */
   readonly faults?: ReadonlyArray<Fault> | undefined
+  /**
+   * Laws that the program breaks by design, each with the reason, which the summary repeats: a process that notes at its
+   * start that it has started breaks P19.
+   */
+  readonly except?: { readonly [law in "P8" | "P19"]?: string | undefined } | undefined
   /** All runs with at most so many deviations. Default 2. */
   readonly depth?: number | undefined
   /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
@@ -324,6 +329,7 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     atRest: options.atRest ?? {},
     external: options.external ?? [],
     faults: new Set(options.faults ?? defaultFaults),
+    except: options.except ?? {},
     seed: options.seed ?? 1,
     maxSteps: options.maxSteps ?? 20_000
   }

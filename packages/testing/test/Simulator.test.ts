@@ -38,6 +38,7 @@ const spec: Spec = {
   external: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
+  except: {},
   maxSteps: 20_000
 }
 

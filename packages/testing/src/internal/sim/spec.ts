@@ -59,6 +59,8 @@ export interface Spec {
   readonly atRest: Readonly<Record<string, (view: View) => boolean>>
   readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly faults: ReadonlySet<Fault>
+  /** Laws that do not hold by design, with the reason. */
+  readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number
   readonly maxSteps: number
 }
