@@ -11,6 +11,7 @@ export default defineConfig({
       project("@setpoint/sql", "packages/sql"),
       project("hello", "examples/hello"),
       project("owned", "examples/owned"),
+      project("testing-example", "examples/testing"),
       project("fleet", "examples/fleet"),
       project("blueprints", "examples/blueprints"),
       project("tools", "tools")

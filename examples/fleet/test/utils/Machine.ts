@@ -34,7 +34,7 @@ export const machine = Sim.external(Machine, () => {
   return {
     world,
     enter: Effect.sync(() => {
-      for (const former of [...world.supervisors]) world.leave(former)
+      world.supervisors.length = 0
       return world.enter(`supervisor ${++entered}`)
     }),
     start: (by: Identity, name: string, mark: Mark, launch: Launch) =>
