@@ -12,6 +12,7 @@ export default defineConfig({
       project("hello", "examples/hello"),
       project("owned", "examples/owned"),
       project("testing-example", "examples/testing"),
+      project("own-store", "examples/own-store"),
       project("fleet", "examples/fleet"),
       project("blueprints", "examples/blueprints"),
       project("tools", "tools")
