@@ -426,19 +426,21 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     apply: () => {
       const exit = World.at(world, effect)
-      world.externalCalls++
       Notes.calledOutside(world.notes, world.acting)
-      World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
-      world.hooks.look(world)
+      if (!isRead) {
+        world.externalCalls++
+        World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+        world.hooks.look(world)
+      }
       return exit
     },
-    alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],
-    willChange: () => true,
+    alternatives: () => failure === undefined ? ["slow"] : isRead ? ["refuse", "slow"] : ["refuse", "lose", "slow"],
+    willChange: () => !isRead,
     refused: () => errorOf(operation, failure),
     lost: () => errorOf(operation, failure),
     rival: () => {}

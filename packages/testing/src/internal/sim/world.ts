@@ -172,6 +172,7 @@ export const tell = (world: World, who: string, text: string, isFault = false): 
 /** The first law that breaks ends the run; others that show in the same step are told beside it. */
 export const violate = (world: World, law: string, title: string): void => {
   const { violation } = world
+  if (world.spec.except[law] !== undefined) return
   if (violation === undefined) {
     world.violation = { law, title, also: [], step: world.loop.steps }
     tell(world, "check", title, true)
