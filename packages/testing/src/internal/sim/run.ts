@@ -15,6 +15,7 @@ import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
+import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
@@ -133,7 +134,11 @@ const until = (world: World.World, millis: number, isOver: () => boolean = () =>
   )
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
-    World.violate(world, "P3", `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop`)
+    World.violate(
+      world,
+      "P3",
+      `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop${Passes.busy(world)}`
+    )
   }
   return world.violation === undefined
 }
