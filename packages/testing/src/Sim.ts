@@ -39,6 +39,7 @@
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -455,12 +456,15 @@ export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store
   Workloads.step(title, undefined, effect)
 
 /**
- * The same step, a millisecond after the one before it.
+ * The same step, soon after the one before it: by default a millisecond, before anybody could have answered that.
  *
  * @category steps
  * @since 0.1.0
  */
-export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+export const soon = <A>(step: Step<A>, after: Duration.Input = 1): Step<A> => ({
+  ...step,
+  afterMillis: Duration.toMillis(after)
+})
 
 // ---------------------------------------------------------------------------------------------------------------------
 // actors
