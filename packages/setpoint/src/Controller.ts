@@ -370,34 +370,39 @@ export const layerFor = <R>(
 ): Layer.Layer<never, RegistrationError, R | Store | Controller> =>
   Layer.effectDiscard(Effect.flatMap(Controller, (controller) => controller.register(reconciler, options)))
 
-const closeAll = (engine: Engine.Engine): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    yield* Semaphore.withPermit(engine.registering, Effect.sync(() => void (engine.isClosed = true)))
-    yield* Effect.forEach(
-      [...engine.registrations.values(), ...engine.closing.values()],
-      (registration) => Engine.close(engine, registration, registration.owner.drainMillis),
-      { concurrency: "unbounded", discard: true }
-    )
-    Workers.close(engine.pool)
-  })
+const closeAll = Effect.fnUntraced(function*(engine: Engine.Engine) {
+  yield* Semaphore.withPermit(engine.registering, Effect.sync(() => void (engine.isClosed = true)))
+  yield* Effect.forEach(
+    [...engine.registrations.values(), ...engine.closing.values()],
+    (registration) => Engine.close(engine, registration, registration.owner.drainMillis),
+    { concurrency: "unbounded", discard: true }
+  )
+  Workers.close(engine.pool)
+})
 
 const register = <R>(
   engine: Engine.Engine,
   reconciler: Reconciler<R>,
   options: RegisterOptions = {}
 ): Effect.Effect<Registration, RegistrationError, R | Store | Scope.Scope> =>
-  Effect.gen(function*() {
-    const store = yield* Store
-    const drainMillis = options.drain === undefined ? engine.drainMillis : yield* Effect.mapError(
-      duration("drain", options.drain, 0),
-      ({ why }): Engine.Flaw => ({ field: "drain", why })
-    )
-    const registration = yield* Engine.register(engine, store, reconciler, {
-      onDuplicate: options.onDuplicate ?? "swap",
-      drainMillis
-    })
-    return handleOf(registration)
-  }).pipe(Effect.mapError((flaw) => invalid(reconciler.name, flaw)))
+  Effect.mapError(registered(engine, reconciler, options), (flaw) => invalid(reconciler.name, flaw))
+
+const registered = Effect.fnUntraced(function*<R>(
+  engine: Engine.Engine,
+  reconciler: Reconciler<R>,
+  options: RegisterOptions
+) {
+  const store = yield* Store
+  const drainMillis = options.drain === undefined ? engine.drainMillis : yield* Effect.mapError(
+    duration("drain", options.drain, 0),
+    ({ why }): Engine.Flaw => ({ field: "drain", why })
+  )
+  const registration = yield* Engine.register(engine, store, reconciler, {
+    onDuplicate: options.onDuplicate ?? "swap",
+    drainMillis
+  })
+  return handleOf(registration)
+})
 
 const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.Registration, RegistrationError> =>
   Effect.suspend(() => {

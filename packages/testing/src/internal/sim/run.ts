@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
-import { Controller, MemoryStore, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
 import * as Actors from "./actors.ts"
 import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
@@ -29,6 +29,8 @@ export interface Run {
   /** Everything that was there at rest; `undefined` where a violation came first. */
   readonly end: string | undefined
   readonly passes: number
+  /** Of the loop. */
+  readonly steps: number
   readonly wasUnmatched: boolean
   readonly lines: ReadonlyArray<Line>
 }
@@ -66,6 +68,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     passes: world.passes,
+    steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
     lines: world.lines ?? []
   }
@@ -288,7 +291,8 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
   Context.make(Controller.Observer, observerOf(world, process)).pipe(
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
-    Context.add(Metric.MetricRegistry, new Map())
+    Context.add(Metric.MetricRegistry, new Map()),
+    Context.add(Metrics.Enabled, false)
   )
 
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
