@@ -580,12 +580,15 @@ export const act = (
 ): Step<never> => Workloads.step(title, undefined, effect)
 
 /**
- * The same step, a millisecond after the one before it.
+ * The same step, soon after the one before it: by default a millisecond, before anybody could have answered that.
  *
  * @category steps
  * @since 0.1.0
  */
-export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+export const soon = <A>(step: Step<A>, after: Duration.Input = 1): Step<A> => ({
+  ...step,
+  afterMillis: Duration.toMillis(after)
+})
 
 // ---------------------------------------------------------------------------------------------------------------------
 // actors
