@@ -46,6 +46,9 @@ export const onChange = (world: World.World, change: Change, sent: Sent): void =
   Counts.onChange(world, change)
 }
 
+/** After something outside of the store may have changed. */
+export const look = Predicates.always
+
 /** Before each step of the workload, and after the last one. */
 export const between = (world: World.World): void => {
   Bounds.between(world)

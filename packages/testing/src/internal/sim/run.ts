@@ -21,7 +21,7 @@ import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
-import type { Change, Line, Violation } from "./story.ts"
+import type { Line, Violation } from "./story.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -61,7 +61,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: Checks.Baseline | undefined
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.always, takeStep, kill })
+  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.look, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
@@ -90,7 +90,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   }
 }
 
-const judge = (world: World.World, change: Change, sent: Notes.Sent): void => {
+const judge: World.Hooks["judge"] = (world, change, sent) => {
   Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
@@ -204,7 +204,7 @@ const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined) return
   world.stepsTaken++
-  const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
+  const exit = World.at(world, Effect.provideService(step.run(world.view), Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
   World.tell(world, "user", `${step.title}: ${why instanceof Error ? why.message : String(why)}`)
@@ -220,9 +220,9 @@ const interlude = (world: World.World): void => {
     "restart",
     "stop",
     "overlap",
+    ...BootFaults.alternatives(world),
     "again",
     ...Isolation.offered(world),
-    ...BootFaults.alternatives(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -324,14 +324,21 @@ const boot = (world: World.World, number: number): void => {
   ).pipe(
     Effect.catchCause((cause) =>
       Effect.sync(() => {
-        if (Cause.hasInterruptsOnly(cause)) return
-        World.violate(world, "input", `the Layer was not built: ${Cause.pretty(cause).split("\n")[0]}`)
+        if (!Cause.hasInterruptsOnly(cause)) notBuilt(world, process, Cause.pretty(cause).split("\n")[0] ?? "")
       })
     ),
     Effect.provideContext(seams(world, process))
   )
   Notes.clockBegins(world.notes)
   world.current = { process, fiber: Loop.fork(process, program) }
+}
+
+/** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */
+const notBuilt = (world: World.World, process: Loop.Process, why: string): void => {
+  if (world.choices.taken.length === 0) return World.violate(world, "input", `the Layer was not built: ${why}`)
+  if (!world.hasFaults) return World.violate(world, "P1", `${process.label} cannot start any more: ${why}`)
+  World.tell(world, process.label, `could not start: ${why}`)
+  kill(world, process)
 }
 
 /** What is quiet or watched, and else as in production. */

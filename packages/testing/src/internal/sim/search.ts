@@ -90,7 +90,6 @@ interface Searching {
   repeated: number
   points: number
   leftOut: number | undefined
-  readonly warnings: Map<string, Warning>
   /** Of the phase and depth that are tried now. */
   progress: Pick<Progress, "phase" | "depth" | "done" | "of">
   /** Runs and their steps in all, with those that were made twice. */
@@ -98,6 +97,7 @@ interface Searching {
   steps: number
   /** Hashes of runs, as far as there is room. */
   readonly seen: Set<number>
+  readonly warnings: Map<string, Warning>
 }
 
 const repeatEvery = 50
@@ -113,11 +113,11 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     repeated: 0,
     points: 0,
     leftOut: undefined,
-    warnings: new Map(),
     progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
     made: 0,
     steps: 0,
-    seen: new Set()
+    seen: new Set(),
+    warnings: new Map()
   }
   const plain = yield* attempt(self, [])
   self.points = plain.points.length
@@ -174,17 +174,17 @@ function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>): Sear
   return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
 }
 
+/** One more run is done. */
+const step = (self: Searching): Progress => {
+  self.progress = { ...self.progress, done: self.progress.done + 1 }
+  return { ...self.progress, runs: self.made, steps: self.steps, states: self.seen.size }
+}
+
 const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }: Run): void => {
   for (const [text, detail] of told) {
     const known = warnings.get(text) ?? { runs: 0, first: taken, detail }
     warnings.set(text, { ...known, runs: known.runs + 1 })
   }
-}
-
-/** One more run is done. */
-const step = (self: Searching): Progress => {
-  self.progress = { ...self.progress, done: self.progress.done + 1 }
-  return { ...self.progress, runs: self.made, steps: self.steps, states: self.seen.size }
 }
 
 /** Two runs of one list that differ: something leaks into them. */

@@ -12,7 +12,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
-import type { OldView } from "./bootFaults.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
@@ -37,6 +36,13 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+/** An old view: a snapshot that the store still keeps. */
+export interface OldView {
+  readonly revision: number
+  /** `undefined`: of every kind. */
+  readonly kind: string | undefined
 }
 
 /** One change of the store. */
@@ -79,6 +85,8 @@ export interface World {
   stepsTaken: number
   /** Where a kill was last offered, by process: kills between which nothing happened are one. */
   readonly killedAt: Map<string, string>
+  /** From which revision on the store keeps its history: a watch cannot resume from before. */
+  keptFrom: number
   /** Where fresh processes list; `undefined`: at the head. */
   oldView: OldView | undefined
   /** The kind whose next first list comes late. */
@@ -133,6 +141,7 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     passes: 0,
     stepsTaken: 0,
     killedAt: new Map(),
+    keptFrom: 0,
     oldView: undefined,
     lateList: undefined,
     informed: new Set(),
@@ -163,6 +172,7 @@ export const tell = (world: World, who: string, text: string, isFault = false): 
 /** The first law that breaks ends the run; others that show in the same step are told beside it. */
 export const violate = (world: World, law: string, title: string): void => {
   const { violation } = world
+  if (world.spec.except[law] !== undefined) return
   if (violation === undefined) {
     world.violation = { law, title, also: [], step: world.loop.steps }
     tell(world, "check", title, true)
@@ -216,10 +226,11 @@ const committed = (
   world.commits.set(revision, { writeId, kind: object.kind })
   if (isEvent(object)) return
   const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
-  const isBeat = !isOutsider(world, by) &&
+  const isOutside = isOutsider(world, by)
+  const isBeat = !isOutside &&
     Notes.wrote(world.notes, object, change.type === "updated", world.loop.now, world.spec.checks.writesEveryMillis)
   if (!isBeat) world.lastWriteAt = world.loop.now
-  if (!isBeat && !isOutsider(world, by)) world.writes++
+  if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
   tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
