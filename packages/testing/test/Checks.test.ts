@@ -550,6 +550,7 @@ describe("laws of the engine", () => {
     kinds: [App],
     of: [App],
     checks: Options.defaults,
+    except: {},
     actors: [],
     always: {},
     matches: undefined,
