@@ -76,10 +76,13 @@ const judge = (
   seconds: number
 ): Verdict => {
   if (ran._tag === "Broken") return problem(`${mutant.id}: ${file} could not be run: ${ran.why}`)
-  if (ran._tag === "Hung") return problem(`${mutant.id}: the tests of ${file} hung. A fault must be told, not waited for.`)
+  if (ran._tag === "Hung") {
+    return problem(`${mutant.id}: the tests of ${file} hung. A fault must be told, not waited for.`)
+  }
   const found = ran.failure.found?.deviations
   if (mutant.shape !== undefined && found !== mutant.shape.least) {
-    const text = (least: number | undefined) => least === undefined ? "not by the simulator" : `with ${least} deviations`
+    const text = (least: number | undefined) =>
+      least === undefined ? "not by the simulator" : `with ${least} deviations`
     return problem(`${mutant.id}: its entry says "${text(mutant.shape.least)}", but it was found ${text(found)}.`)
   }
   return { _tag: "Killed", killed: { mutant, file, failure: ran.failure, seconds } }
