@@ -30,7 +30,7 @@ export const collector: ReadonlyArray<Mutant> = [
     find: "    return isBlocked ? nothing : { _tag: \"Finalize\", finalizer: foregroundFinalizer }",
     replace:
       "    return isBlocked && dependents.length === 0 ? nothing : { _tag: \"Finalize\", finalizer: foregroundFinalizer }",
-    tests: [{ ...test("GarbageCollector"), titles: "blocking dependents go first" }]
+    tests: [graph, test("GarbageCollector")]
   },
   {
     id: "GC-relist-keeps",

@@ -128,7 +128,7 @@ export const controller: ReadonlyArray<Mutant> = [
     file: source("internal/informer"),
     find: "raw !== undefined && last.metadata.uid === raw.metadata.uid\n",
     replace: "raw !== undefined\n",
-    tests: [test("Informer", "S7")]
+    tests: [test("Informer", "E6")]
   },
   {
     id: "E7-own-status",
@@ -194,6 +194,15 @@ export const controller: ReadonlyArray<Mutant> = [
     tests: [simulator("makes nothing twice"), test("ControllerReads", "E10")]
   },
   {
+    id: "E10-found-forgotten",
+    law: "E10",
+    why: "what the store answered after an unknown outcome is not awaited: the next pass sees an older cache",
+    file: source("internal/enginePass"),
+    find: "if (this.#isInDoubt) this.#awaits(",
+    replace: "if (this.#isInDoubt && object === undefined) this.#awaits(",
+    tests: [simulator("makes nothing twice"), test("ControllerReads", "E10")]
+  },
+  {
     id: "E10-unsynced-cache",
     law: "E10",
     why: "a cache that is not synced answers: what it does not have yet is absent",
@@ -221,12 +230,12 @@ export const controller: ReadonlyArray<Mutant> = [
     tests: [test("ControllerReads", "E11")]
   },
   {
-    id: "E11-timers-count",
+    id: "E11-foreign-counts",
     law: "E11",
     why: "a pass that a foreign change causes counts towards a hot loop",
     file: source("internal/endPass"),
     find: "!KeyMemory.isOwnRevision(request.memory, cause.revision) : cause._tag !== \"Requeue\"",
     replace: "false : cause._tag !== \"Requeue\"",
-    tests: [test("ControllerReads", "E11")]
+    tests: [test("ControllerFeatures", "E11")]
   }
 ]

@@ -9,7 +9,7 @@ export const dynamic: ReadonlyArray<Mutant> = [
     file: source("internal/dynamic"),
     find: "  if (source.reads.size === 0) return\n",
     replace: "  if (source.reads.size >= 0) return\n",
-    tests: [simulator("by what it read"), test("DynamicWatches", "D1")]
+    tests: [simulator("before its cache has synced"), test("DynamicWatches", "D1")]
   },
   {
     id: "D1-by-uid-alone",
@@ -18,7 +18,7 @@ export const dynamic: ReadonlyArray<Mutant> = [
     file: source("internal/dynamic"),
     find: "`${raw.metadata.uid} ${raw.metadata.resourceVersion}`",
     replace: "raw.metadata.uid",
-    tests: [test("InstanceWatcher", "D1")]
+    tests: [simulator("before its cache has synced"), test("DynamicWatches", "D1")]
   },
   {
     id: "D2-failure-commits",
@@ -95,10 +95,19 @@ export const dynamic: ReadonlyArray<Mutant> = [
   {
     id: "D6-own-object",
     law: "D6",
-    why: "the requested object is in the watch set: a status write wakes its own writer",
+    why: "the requested object is in the watch set",
     file: source("internal/dynamic"),
     find: "  if (isOwn(request, store, kind, key)) return undefined\n",
     replace: "",
+    tests: [test("DynamicWatches", "D6")]
+  },
+  {
+    id: "D6-own-event",
+    law: "D6",
+    why: "an event of the requested object, read as one of a list, wakes it past its predicate",
+    file: source("internal/dynamic"),
+    find: "if (!isOwn(request, source.store.name, source.kind, change.entry)) self.add(",
+    replace: "self.add(",
     tests: [test("DynamicWatches", "D6")]
   },
   {
