@@ -769,6 +769,20 @@ describe("what is remembered of a key", () => {
       assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 0)
     }).pipe(Effect.provide(engine()), isolated))
 
+  it.effect("[E11] an answer in status to each of many changes that others make is no hot loop", () =>
+    Effect.gen(function*() {
+      let passes = 0
+      const reconcile = Effect.fnUntraced(function*(request: { readonly namespace: string; readonly name: string }) {
+        const read = yield* Store.get(Website, request)
+        yield* Store.updateStatus(Website, read, { ready: ++passes })
+      })
+      yield* register({ reconcile })
+      yield* create("blog")
+      for (let i = 0; i < 20; i++) yield* change("blog", `host-${i}`)
+      assert.strictEqual(passes, 21)
+      assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 0)
+    }).pipe(Effect.provide(engine()), isolated))
+
   it.effect("[E10] a key without an object is held for its writes as any other, and is one request while it is", () =>
     Effect.gen(function*() {
       const faults = yield* Faults

@@ -7,7 +7,7 @@ import * as Informer from "../Informer.ts"
 import { InvalidRequest, NotSynced, type Request as WatchRequest, type Watcher } from "../InstanceWatcher.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Tracker, Writes } from "../Pass.ts"
-import { type Key, keyText, type Raw } from "../Resource.ts"
+import { type Key, key as keyOf, keyText, type Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
 import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
@@ -41,6 +41,8 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   staleAt: StaleAt = undefined
   readonly #host: Host
   readonly #readsStore: boolean
+  /** It is not known what became of writes of earlier passes. */
+  readonly #isInDoubt: boolean
   readonly #tracks: boolean
   #hasAsked = false
   /** By kind that was asked for: the source that answers its reads; nothing: the store does. */
@@ -58,16 +60,17 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     causes: ReadonlyArray<Cause>,
     otherCauses: number,
     number: number,
-    readsStore: boolean
+    view: { readonly readStore: boolean; readonly isInDoubt: boolean }
   ) {
     this.#host = host
     this.request = request
     this.causes = causes
     this.otherCauses = otherCauses
     this.number = number
-    this.#readsStore = readsStore
+    this.#readsStore = view.readStore
+    this.#isInDoubt = view.isInDoubt
     this.#tracks = request.registration.behaviour.options.track === true
-    this.#before = readsStore ? new Set(request.memory?.pending) : undefined
+    this.#before = view.readStore ? new Set(request.memory?.pending) : undefined
   }
 
   get registration(): string {
@@ -173,7 +176,10 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   }
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
-    for (const { metadata } of objects) this.#knows(store, kind, metadata.resourceVersion)
+    for (const object of objects) {
+      this.#knows(store, kind, object.metadata.resourceVersion)
+      if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
+    }
   }
 
   /** The caches that wake the key may not have shown this yet. */
@@ -207,18 +213,29 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
+    this.#awaits(store, kind, key, written, KeyMemory.wrote)
+  }
+
+  /** Remembers a write until the covering caches have shown it; what no cache covers is not remembered. */
+  #awaits(
+    store: string,
+    kind: string,
+    key: Key,
+    { object, removed }: { readonly object: Raw; readonly removed: boolean },
+    remember: typeof KeyMemory.wrote<Feed>
+  ): void {
     for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
-      if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
+      if (!Feeds.willShow(feed, key, object)) continue
       const memory = (this.request.memory ??= KeyMemory.make())
       const write: KeyMemory.Pending<Feed> = {
         cache: feed,
         object: keyText(key),
         uid: object.metadata.uid,
         revision: object.metadata.resourceVersion,
-        removed: written.removed,
+        removed,
         holds: feed.informer.full
       }
-      KeyMemory.wrote(memory, write, Feeds.seen(feed, key), this.#host.now())
+      remember(memory, write, Feeds.seen(feed, key), this.#host.now())
       if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
     }
   }
