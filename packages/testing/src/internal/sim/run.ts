@@ -13,6 +13,7 @@ import * as Actors from "./actors.ts"
 import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
+import * as Bounds from "./checks/bounds.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Passes from "./checks/passes.ts"
@@ -171,7 +172,7 @@ const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter
 const isAtRest = (world: World.World): boolean =>
   world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
-  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) && !Bounds.isWanted(world)
 
 const isPoisoned = (world: World.World, name: string): boolean => {
   const pass = world.notes.lastPasses.get(name)
