@@ -18,3 +18,10 @@ export * as SimTest from "./SimTest.ts"
  * @since 0.1.0
  */
 export * as StoreContract from "./StoreContract.ts"
+
+/**
+ * A store in front of which faults happen: for people who test against real stores, under a real or a test clock.
+ *
+ * @since 0.1.0
+ */
+export * as TestStore from "./TestStore.ts"
