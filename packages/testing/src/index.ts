@@ -1,4 +1,11 @@
 /**
+ * Random kinds, objects, selectors and histories, for property tests: Effect's own `Arbitrary`, which shrinks what fails.
+ *
+ * @since 0.1.0
+ */
+export * as Arbitraries from "./Arbitraries.ts"
+
+/**
  * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
  *
  * @since 0.1.0
