@@ -103,17 +103,20 @@ const shows = <Cache>(write: Pending<Cache>, seen: Seen | undefined): boolean =>
     : seen !== undefined && reaches(seen.revision, write.revision)
 
 /**
- * Remembers an acknowledged write at a cache, unless the cache shows it already. Of an object that this pass created and
- * deleted the cache may hold nothing because it is behind: the Deleted event is awaited then.
+ * Remembers an acknowledged write at a cache, unless the cache shows it already, or is past it (`upTo`): what became of it
+ * is shown then. Of an object that this pass created and deleted the cache may hold nothing because it is behind: the
+ * Deleted event is awaited then.
  */
 export const wrote = <Cache>(
   memory: KeyMemory<Cache>,
   write: Pending<Cache>,
   seen: Seen | undefined,
+  upTo: Revision.Revision | undefined,
   now: number
 ): void => {
   const isBehind = memory.pending.some((earlier) => earlier.cache === write.cache && earlier.object === write.object)
   if (!write.removed) memory.ownRevisions.add(write.revision)
+  // HEAD
   if ((write.removed && isBehind) || !shows(write, seen)) awaitShown(memory, write, now)
 }
 
@@ -131,6 +134,10 @@ export const found = <Cache>(
 }
 
 const awaitShown = <Cache>(memory: KeyMemory<Cache>, write: Pending<Cache>, now: number): void => {
+  //
+  if (!(write.removed && isBehind) && shows(write, seen)) return
+  if (!write.removed && upTo !== undefined && reaches(upTo, write.revision)) return
+  // shapesA
   if (memory.pending.length >= maxPending) memory.pending.shift()
   memory.pending.push(write)
   memory.holdUntil = now + longestHoldMillis
