@@ -177,14 +177,10 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   }
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
-<<<<<<< HEAD
     for (const object of objects) {
-      this.#knows(store, kind, object.metadata.resourceVersion)
+      this.#knows(store, kind, object)
       if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
     }
-=======
-    for (const object of objects) this.#knows(store, kind, object)
->>>>>>> shapesA
   }
 
   /** The caches that wake the key may not have shown this yet; where one never will, the key runs again. */
@@ -243,11 +239,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
         removed,
         holds: feed.informer.full
       }
-<<<<<<< HEAD
-      remember(memory, write, Feeds.seen(feed, key), this.#host.now())
-=======
-      KeyMemory.wrote(memory, write, Feeds.seen(feed, key), Feeds.upTo(feed), this.#host.now())
->>>>>>> shapesA
+      remember(memory, write, Feeds.seen(feed, key), Feeds.upTo(feed), this.#host.now())
       if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
     }
   }
