@@ -285,7 +285,7 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
   }
   if (told.violation === undefined) return undefined
   const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
-  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
+  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined }, { isReplay: true })
 }
 
 const invalidToken = (token: string, why: string): Counterexample => {
@@ -300,14 +300,14 @@ const invalidToken = (token: string, why: string): Counterexample => {
   })
 }
 
-const counterexample = (found: Search.Found): Counterexample =>
+const counterexample = (found: Search.Found, how?: { readonly isReplay: boolean }): Counterexample =>
   new Counterexample({
     law: found.violation.law,
     title: found.violation.title,
     token: Choices.print(found.plan),
     deviations: found.plan.length,
     runs: found.tried.runs + found.tried.random,
-    report: Report.failure(found)
+    report: Report.failure(found, how)
   })
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {

@@ -9,6 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import { Controller, MemoryStore, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Asides from "./asides.ts"
+import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
@@ -49,14 +51,15 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: string | undefined
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
-  const leak = Guard.watch(options.isRecorded, () => {
+  const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
+  const world: World.World = World.make(spec, source, calls, { judge: Checks.onChange, takeStep, kill })
+  const leak = guarded(world, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = world.violation === undefined ? Checks.endState(world) : undefined
-  if (world.violation === undefined) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
+  if (world.violation === undefined) guarded(world, () => restartIsNoOp(world))
   return {
     points: world.choices.points,
     taken: world.choices.taken,
@@ -68,6 +71,10 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     lines: world.lines ?? []
   }
 }
+
+/** What leaks is caught; where the run is told, so is where the user's calls are made. */
+const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
+  Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
 
 /** Phase one, then phase two. */
 const live = (world: World.World): void => {
@@ -252,9 +259,10 @@ const boot = (world: World.World, number: number): void => {
     World.tell(world, process.label, `started${at}`)
   }
   const driver = Driver.make(world, process)
+  const store = Store.make(driver)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
   const services = Context.make(StoreDriver.StoreDriver, driver).pipe(
-    Context.add(Store.Store, Store.make(driver)),
+    Context.add(Store.Store, world.calls === undefined ? store : Calls.watched(world.calls, store)),
     Context.merge(Context.mergeAll(...outside))
   )
   const program = Effect.scopedWith((scope) =>
@@ -281,6 +289,7 @@ const boot = (world: World.World, number: number): void => {
 /** What is quiet or watched, and else as in production. */
 const seams = (world: World.World, process: Loop.Process): Context.Context<never> =>
   Context.make(Controller.Observer, observerOf(world, process)).pipe(
+    Context.add(Asides.Process, process.label),
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
     Context.add(Metric.MetricRegistry, new Map())
@@ -294,12 +303,14 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
     world.running.set(here, pass)
     world.started.set(name, world.loop.steps)
+    Asides.passStarted(world, process.label, pass)
   },
   passEnded: (pass, end) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
+    Asides.passEnded(world, process.label, pass, end)
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })
