@@ -43,6 +43,7 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
 import * as Choices from "./internal/sim/choices.ts"
+import * as Drive from "./internal/sim/drive.ts"
 import * as Externals from "./internal/sim/external.ts"
 import * as Report from "./internal/sim/report.ts"
 import * as Search from "./internal/sim/search.ts"
@@ -135,7 +136,18 @@ export interface Options<A, S = never> {
   readonly maxSteps?: number | undefined
   /** Tokens that failed once: replayed first. One whose point no longer exists fails the check and says so. */
   readonly tokens?: ReadonlyArray<string> | undefined
+  /** Told how far the search is, after some tens of milliseconds of it each time. */
+  readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
 }
+
+/**
+ * How far a search is: its phase, the deviations of its runs, how many of them are done, and different courses of events
+ * seen. It knows no clock: runs a second are for who is told to measure.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Progress = Search.Progress
 
 /**
  * What a clean check tried: all `runs` with at most `depth` deviations, and `random` random ones.
@@ -240,15 +252,17 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
       const failure = replayed(spec, token)
       if (failure !== undefined) return Effect.fail(failure)
     }
-    const searched = Search.search(spec, {
+    const search = Search.search(spec, {
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
       random: options.random ?? 200,
       seed: spec.seed
     })
-    if (searched._tag === "Found") return Effect.fail(counterexample(searched))
-    const { depth, points, random, runs } = searched.tried
-    return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+    return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
+      if (searched._tag === "Found") return Effect.fail(counterexample(searched))
+      const { depth, points, random, runs } = searched.tried
+      return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+    })
   })
 
 /**

@@ -29,6 +29,8 @@ export interface Run {
   /** Everything that was there at rest; `undefined` where a violation came first. */
   readonly end: string | undefined
   readonly passes: number
+  /** Of the loop. */
+  readonly steps: number
   readonly wasUnmatched: boolean
   readonly lines: ReadonlyArray<Line>
 }
@@ -67,6 +69,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     passes: world.passes,
+    steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
     lines: world.lines ?? []
   }
