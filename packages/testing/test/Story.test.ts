@@ -159,6 +159,7 @@ describe("a report", () => {
       hash: 0,
       end: undefined,
       passes: 1,
+      steps: 1,
       wasUnmatched: true,
       lines
     },
