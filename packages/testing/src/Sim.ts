@@ -278,6 +278,38 @@ export const replay = <A, S = never>(options: Options<A, S>, token: string): Eff
   })
 
 /**
+ * One run as a page: a time line of who did what to which object, to be stepped through by keys or buttons, with every
+ * object as it was at each step. The page is one text of HTML that loads nothing; write it where a browser finds it.
+ * `token` is a failure's, or `""` for the plain run: a run in which no law breaks has a page as well. Fails where the token
+ * is none, or names a point that is not reached.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Controller, Kind, Reconciler, Store } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ size: Schema.Int }) })
+ * const widgets = Reconciler.make(Widget, { reconcile: (request) => Effect.asVoid(Store.get(Widget, request)) })
+ *
+ * const page = Sim.page({
+ *   controllers: Controller.layerFor(widgets).pipe(Layer.provide(Controller.layer())),
+ *   workload: Sim.changes(Widget, { names: 1 })
+ * }, "")
+ *
+ * console.log(Effect.runSync(page).startsWith("<!doctype html>")) // true
+ * ```
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const page = <A, S = never>(options: Options<A, S>, token: string): Effect.Effect<string, Counterexample> =>
+  Effect.suspend(() => {
+    const told = toldBy(specOf(options), token)
+    return told instanceof Counterexample ? Effect.fail(told) : Effect.succeed(Report.page(told.run, told.plan))
+  })
+
+/**
  * Only what costs least and finds most: the process is killed at every call that changes something, and before every
  * other that could show it.
  *
@@ -288,18 +320,24 @@ export const crashes = <A, S = never>(options: Options<A, S>): Effect.Effect<Sum
   check({ ...options, faults: ["kill", "kill-after", "restart"], depth: 1, random: 0 })
 
 const replayed = (spec: Spec, token: string): Counterexample | undefined => {
+  const told = toldBy(spec, token)
+  if (told instanceof Counterexample) return told
+  const { plan, run } = told
+  if (run.violation === undefined) return undefined
+  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
+  return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
+}
+
+/** The run that a token names, or what is wrong with the token. */
+const toldBy = (spec: Spec, token: string) => {
   const plan = Choices.parse(token)
   if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
-  const told = Search.replay(spec, plan)
+  const run = Search.replay(spec, plan)
   const unmet = plan.find(({ alternative, point }) =>
-    !told.taken.some((taken) => taken.point === point && taken.alternative === alternative)
+    !run.taken.some((taken) => taken.point === point && taken.alternative === alternative)
   )
-  if (unmet !== undefined && told.violation === undefined) {
-    return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
-  }
-  if (told.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
-  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined }, { isReplay: true })
+  if (unmet === undefined || run.violation !== undefined) return { plan, run }
+  return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
 }
 
 const invalidToken = (token: string, why: string): Counterexample => {

@@ -1,6 +1,9 @@
 /** What a search says: the shortest story that breaks, or exactly what was tried. */
 import * as Choices from "./choices.ts"
 import { culpritOf, hintFor } from "./hints.ts"
+import * as Page from "./page.ts"
+import { rowsOf, timeText } from "./pageRows.ts"
+import type { Run } from "./run.ts"
 import type { Found, Tried } from "./search.ts"
 import { sentence, type Spec } from "./spec.ts"
 import type { Line } from "./story.ts"
@@ -10,11 +13,6 @@ const mostLines = 25
 
 const plural = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
-
-const timeText = (millis: number): string => {
-  const seconds = millis / 1000
-  return seconds >= 3600 ? `${(seconds / 3600).toFixed(2)}h` : `${Number(seconds.toFixed(3))}s`
-}
 
 /** Longer texts than this do not push all places to the right. */
 const widest = 48
@@ -95,10 +93,27 @@ export const failure = (found: Found, { isReplay = false } = {}): string => {
   const foot = [
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),
     "",
-    `  replay: Sim.replay(options, ${JSON.stringify(Choices.print(plan))})`
+    `  replay: ${replayLine(plan)}`
   ]
   const room = mostLines - head.length - foot.length
   return [...head, ...story(lines, culpritOf({ violation, lines }), room), ...foot].join("\n")
+}
+
+/** The line that replays a list. */
+const replayLine = (plan: ReadonlyArray<Choices.Deviation>): string =>
+  `Sim.replay(options, ${JSON.stringify(Choices.print(plan))})`
+
+/** One run as a page, whether a law broke in it or not. */
+export const page = (run: Run, plan: ReadonlyArray<Choices.Deviation>): string => {
+  const { lines, violation } = run
+  const head: Page.Head = {
+    title: violation === undefined ? "No law broke in this run" : `${violation.title} (${violation.law})`,
+    isFailure: violation !== undefined,
+    deviations: plan.map(({ alternative, point }) => ({ point, text: sentence(alternative) })),
+    hint: violation && hintFor({ violation, plan, lines }),
+    replay: replayLine(plan)
+  }
+  return Page.render(head, rowsOf(lines, violation, violation && culpritOf({ violation, lines })))
 }
 
 /** What was tried, and with what; nothing more is claimed. */
