@@ -31,6 +31,7 @@ import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
 import * as WorkQueue from "../WorkQueue.ts"
+import * as Ahead from "./ahead.ts"
 import * as Behaviours from "./behaviour.ts"
 import * as Dynamic from "./dynamic.ts"
 import * as Feeds from "./feeds.ts"
@@ -153,14 +154,37 @@ const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<vo
       onChange: (change) => {
         if (feed.waiters.size > 0 && change.via !== "redelivery") moved.push(change)
       },
-      onRevision: flush,
-      onSynced: flush,
+      onRevision: (revision) => {
+        flush()
+        if (feed.ahead.size > 0) Ahead.caughtUp(feed.ahead, revision)
+      },
+      onSynced: () => {
+        flush()
+        cacheListed(engine, feed)
+        wakeAhead(engine, feed)
+      },
       onNewTimeline: () => {
         for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
       }
     }),
     feed.scope
   ))
+}
+
+/** The cache was listed: who knew more than it had shown may have missed what no difference tells, and runs again (E6). */
+const wakeAhead = (engine: Engine, feed: Registrations.Feed): void => {
+  for (const request of Ahead.take(feed.ahead)) {
+    const { registration } = request
+    if (!registration.isClosed && isFedBy(engine, request, feed)) enqueueKey(registration, request, relisted, 2)
+  }
+}
+
+const relisted: Pass.Cause = { _tag: "Relist" }
+
+/** Whether changes of this cache may wake the key. */
+const isFedBy = (engine: Engine, request: EngineRequest, feed: Registrations.Feed): boolean => {
+  for (const caches of request.registration.caches.values()) if (caches.includes(feed)) return true
+  return request.isWatching && Dynamic.isFedBy(engine.dynamic, request, feed)
 }
 
 /** Notes the cache of an input, which answers reads of its kind, and whether the first pass still waits for it (E4). */
@@ -652,6 +676,20 @@ const cacheMoved = (
   KeyMemory.cacheMoved(memory, feed, object, raw === undefined ? undefined : Feeds.seenOf(raw), deleted)
   if (!KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
   if (request.running === undefined) settleIdle(request, engine.now())
+}
+
+/** A cache was listed: who waited for an object that came and went in between waits no longer. */
+const cacheListed = (engine: Pick<Engine, "now">, feed: Registrations.Feed): void => {
+  const upTo = Informer.revision(feed.informer)
+  if (upTo === undefined) return
+  for (const [object, waiters] of feed.waiters) {
+    for (const request of waiters) {
+      const { memory } = request
+      if (memory !== undefined) KeyMemory.listed(memory, feed, upTo)
+      if (memory === undefined || !KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
+      if (request.running === undefined) settleIdle(request, engine.now())
+    }
+  }
 }
 
 const timelineBegan = (engine: Pick<Engine, "now">, request: EngineRequest, feed: Registrations.Feed): void => {
