@@ -8,6 +8,7 @@ import { run } from "@setpoint/testing/internal/sim/run"
 import type { Found } from "@setpoint/testing/internal/sim/search"
 import type { Spec } from "@setpoint/testing/internal/sim/spec"
 import type { Line } from "@setpoint/testing/internal/sim/story"
+import * as Terminal from "@setpoint/testing/internal/sim/terminal"
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
 import { Finalizer, Outcome, Reconciler, Store } from "setpoint"
@@ -211,5 +212,42 @@ describe("hints", () => {
     const plan = [{ point: "ctl/apps/a/1/Cloud.make#2", alternative: "lose" }]
     const hint = Hints.hintFor({ violation: { law: "P1", title: "" }, plan, lines: [] })
     assert.match(hint ?? "", /^what was done outside may not be known to be done/)
+  })
+})
+
+describe("what a terminal is told", () => {
+  const progress = {
+    phase: "exhaustive",
+    depth: 2,
+    runs: 1_410,
+    done: 1_204,
+    of: 3_310,
+    steps: 9,
+    states: 612
+  } as const
+
+  it("is how far the search is, how fast, and how many states it saw", () => {
+    assert.strictEqual(
+      Terminal.lineOf("widgets survive", progress, 1_500),
+      "widgets survive   depth 2: 1,204 of 3,310   1,410 runs, 940 a second   612 states"
+    )
+    assert.strictEqual(
+      Terminal.lineOf("x", { ...progress, phase: "shrinking", of: undefined }, 0),
+      "x   shrinking: 1,204   1,410 runs   612 states"
+    )
+  })
+
+  it("stays on one line, which is cut where the terminal ends", () => {
+    const written: Array<string> = []
+    const terminal = { columns: 20, write: (text: string) => void written.push(text), close: () => {} }
+    Terminal.draw(terminal, Terminal.lineOf("widgets survive", progress, 1_500))
+    Terminal.clear(terminal)
+    assert.deepStrictEqual(written, ["\r\u001b[2Kwidgets survive   …", "\r\u001b[2K"])
+  })
+
+  it("is told where there is one, and nowhere else", () => {
+    for (const env of [{}, { FORCE_TTY: "" }, { FORCE_TTY: "true", CI: "true" }]) {
+      assert.isUndefined(Terminal.open(env))
+    }
   })
 })

@@ -60,7 +60,7 @@ export const objectsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => [
 ]
 
 /** Everything of the object that tells something: what the store keeps for itself is left out. */
-const fieldsOf = (object: Resource.Raw): Fields => {
+export const fieldsOf = (object: Resource.Raw): Fields => {
   const fields: Record<string, string> = {}
   const { deletionTimestamp, finalizers, generation, labels, annotations, ownerReferences, resourceVersion, uid } =
     object.metadata

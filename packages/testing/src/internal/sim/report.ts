@@ -2,11 +2,11 @@
 import * as Choices from "./choices.ts"
 import { culpritOf, hintFor } from "./hints.ts"
 import * as Page from "./page.ts"
-import { rowsOf, timeText } from "./pageRows.ts"
+import { fieldsOf, rowsOf, timeText } from "./pageRows.ts"
 import type { Run } from "./run.ts"
 import type { Found, Tried } from "./search.ts"
 import { sentence, type Spec } from "./spec.ts"
-import type { Line } from "./story.ts"
+import type { Change, Line } from "./story.ts"
 
 /** Of a whole report. */
 const mostLines = 25
@@ -15,7 +15,26 @@ const plural = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
 
 /** Longer texts than this do not push all places to the right. */
-const widest = 48
+const widest = 64
+
+/** `spec.size: 1 → 2`: the first field that an update changed, and how many more. */
+const changedText = (change: Change | undefined): string => {
+  if (change?.type !== "updated" || change.before === undefined) return ""
+  const [before, after] = [fieldsOf(change.before), fieldsOf(change.object)]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const changed = names.filter((name) => !storeFields.has(name) && before[name] !== after[name])
+  const [first, ...others] = changed
+  if (first === undefined) return ""
+  const more = others.length === 0 ? "" : `, ${others.length} more`
+  return `    ${first}: ${cut(before[first])} → ${cut(after[first])}${more}`
+}
+
+/** What the store keeps for itself. */
+const storeFields: ReadonlySet<string> = new Set(["resourceVersion", "generation", "uid"])
+
+const cut = (value = "none"): string => value.length > 16 ? `${value.slice(0, 15)}…` : value
+
+const textOf = (line: Line): string => `${line.text}${changedText(line.change)}`
 
 const isTold = ({ isAside, who }: Line): boolean => who !== "check" && isAside !== true
 
@@ -36,10 +55,8 @@ const textsOf = (
   culprit: Line | undefined
 ): ReadonlyArray<string> => {
   const shown = new Set(kept)
-  const lengths = kept.filter(({ site, text }) => site !== undefined && text.length <= widest).map(({ text }) =>
-    text.length
-  )
-  const width = Math.max(0, ...lengths)
+  const lengths = kept.filter(({ site }) => site !== undefined).map((line) => textOf(line).length)
+  const width = Math.max(0, ...lengths.filter((length) => length <= widest))
   const texts: Array<string> = []
   let left = 0
   for (const line of told) {
@@ -54,10 +71,11 @@ const textsOf = (
   return texts
 }
 
-const lineText = ({ isFault, millis, site, text, who }: Line, width: number, isCulprit: boolean): string => {
+const lineText = (line: Line, width: number, isCulprit: boolean): string => {
+  const { isFault, millis, site, who } = line
   const mark = isFault || isCulprit ? "✗" : " "
   const from = site === undefined ? "" : `    ${site}`
-  const words = `${text.padEnd(site === undefined ? 0 : width)}${from}${isCulprit ? "    ← violation" : ""}`
+  const words = `${textOf(line).padEnd(site === undefined ? 0 : width)}${from}${isCulprit ? "    ← violation" : ""}`
   return `  t=${timeText(millis).padEnd(9)}${mark} ${who.padEnd(8)} ${words}`
 }
 
@@ -72,7 +90,7 @@ const foundHow = ({ byChance, plan, tried }: Found, isReplay: boolean): string =
       `${byChance.run} did, and shrank from ${byChance.deviations} to ${count}:`
   }
   if (plan.length === 0) return "  the plain run fails: no deviation is needed."
-  return `  no run with fewer deviations fails (all ${tried.runs - 1} tried before).  ${count}:`
+  return `  no run with fewer deviations fails; found in run ${tried.runs}.  ${count}:`
 }
 
 /** At most 25 lines. */
