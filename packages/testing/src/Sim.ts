@@ -32,8 +32,8 @@
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
  * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
- * jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2, source
- * lines in stories, an HTML page, progress on a terminal, `Sim.world` and `Sim.wrap`.
+ * jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2,
+ * `Sim.world` and `Sim.wrap`.
  *
  * @since 0.1.0
  */
@@ -166,7 +166,8 @@ export interface Summary {
 }
 
 /**
- * The shortest story that breaks.
+ * The shortest story that breaks. Its `report` has at most 25 lines: the law, the deviations, what happened with the lines of
+ * the user's calls, a hint, and how to replay it.
  *
  * @category errors
  * @since 0.1.0
