@@ -14,13 +14,14 @@
  * refused (`refuse`), applied with its reply lost (`lose`), answered late (`slow`), or comes after the next step of the
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
- * killed (`restart`) or stopped gracefully (`stop`). Off unless asked for: the lists of a new process are old (`old`), which
- * stores of Setpoint's contract never do; somebody deletes an object that the workload did not make (`delete`); a second
+ * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
+ * (`unsynced`). Off unless asked for: the lists of a new process are old (`old`), which
+ * stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second
  * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
  * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
- * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` (P6);
+ * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` and `always` (P6);
  * observedGeneration is honest (P8); a key has one pass at a time (P10); what others want is seen by a pass that began
  * after (P11); no defect, and a graceful stop ends (P13); cached objects are not edited (P17: they are frozen, so that an
  * edit is a defect); a restart at rest writes nothing (P19). Two runs of one list must be equal, else what leaks is named.
@@ -38,9 +39,11 @@
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
@@ -84,13 +87,51 @@ export type Change = Story.Change
 export type Step<A = unknown> = Workloads.Step<A>
 
 /**
+ * Somebody else's controller. Made by {@link actor}.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Actor = Workloads.Actor
+
+/**
  * What is done to the world while a check runs.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Workload<out A> {
-  readonly steps: ReadonlyArray<Step<A>>
+  readonly "~object": Types.Covariant<A>
+  readonly steps: ReadonlyArray<Step>
+  /** Kinds whose objects `matches` is asked about. `undefined`: those of the steps. */
+  readonly of: ReadonlyArray<Kind.AnyKind> | undefined
+  /** After so many steps the state is one that must come back at the end (P16). */
+  readonly returnsTo: number | undefined
+}
+
+/**
+ * What is asked beside what every run is asked, and what is not.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Checks {
+  /**
+   * P2: an object that is made or deleted more often than in the plain run. There are good reasons for it, so that it is
+   * told and fails nothing: default `"warn"`.
+   */
+  readonly counts?: "warn" | "fail" | undefined
+  /**
+   * P3: the controllers write by the clock by design, each object at most once in this time: such writes are no unrest.
+   * One more when a process starts, or a pass is made to run again. Default: all writes are.
+   */
+  readonly writesEvery?: Duration.Input | undefined
+  /** P7: all that the controllers make has an owner, or one of these labels or annotations. Default: not asked. */
+  readonly owned?: boolean | { readonly orTagged: ReadonlyArray<string> } | undefined
+  /**
+   * P20: a pass that deletes without uid or revision and has not read the kind from the store itself. Default `"warn"`.
+   */
+  readonly unguardedDeletes?: "warn" | "fail" | undefined
 }
 
 /**
@@ -118,12 +159,23 @@ export interface Options<A, S = never> {
   readonly matches?: ((object: A, world: World) => boolean) | undefined
   /** What must never hold, by name; asked after every change, which it is given. */
   readonly never?: { readonly [name: string]: (world: World, change: Change) => boolean } | undefined
+  /** What must hold at any time, by name; asked after every change, of the store or of what is outside. */
+  readonly always?: { readonly [name: string]: (world: World) => boolean } | undefined
   /** What must hold at rest, by name. */
   readonly atRest?: { readonly [name: string]: (world: World) => boolean } | undefined
+  /** Somebody else's controllers, made by {@link actor}. */
+  readonly actors?: ReadonlyArray<Actor> | undefined
+  /** Checks that are not asked of everybody. */
+  readonly checks?: Checks | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Default: {@link defaultFaults}. */
   readonly faults?: ReadonlyArray<Fault> | undefined
+  /**
+   * Laws that the program breaks by design, each with the reason, which the summary repeats: a process that notes at its
+   * start that it has started breaks P19.
+   */
+  readonly except?: { readonly [law in "P8" | "P19"]?: string | undefined } | undefined
   /** All runs with at most so many deviations. Default 2. */
   readonly depth?: number | undefined
   /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
@@ -161,7 +213,9 @@ export interface Summary {
   readonly random: number
   /** Points of the plain run. */
   readonly points: number
-  /** All of it in words. */
+  /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
+  readonly warnings: ReadonlyArray<string>
+  /** All of it in words; of the warnings the first five. */
   readonly text: string
 }
 
@@ -173,7 +227,7 @@ export interface Summary {
  * @since 0.1.0
  */
 export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Counterexample", {
-  /** `P1` … `P19`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
+  /** `P1` … `P20`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
   law: Schema.String,
   title: Schema.String,
   /** Replays it: {@link replay}. */
@@ -195,7 +249,7 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @since 0.1.0
  */
 export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
-  !["old", "delete", "overlap"].includes(fault)
+  !["old", "old-kind", "delete", "overlap", "poison", "outage"].includes(fault)
 )
 
 /**
@@ -262,7 +316,14 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
       const { depth, points, random, runs } = searched.tried
-      return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+      return Effect.succeed({
+        depth,
+        points,
+        random,
+        runs,
+        warnings: Report.warnings(searched.tried),
+        text: Report.summary(spec, searched.tried)
+      })
     })
   })
 
@@ -325,7 +386,7 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
   if (told instanceof Counterexample) return told
   const { plan, run } = told
   if (run.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
   return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
 }
 
@@ -367,23 +428,37 @@ const counterexample = (found: Search.Found, how?: { readonly isReplay: boolean 
 const worldSeed = 1
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {
-  const { matches, workload } = options
+  const { checks = {}, matches, workload } = options
   const kinds = new Map(workload.steps.flatMap(({ kind }) => kind === undefined ? [] : [[kind.groupKind, kind]]))
   return {
     // The externals give what the Layer needs beside the store; a Spec no longer tells which services these are.
     layer: options.controllers as Spec["layer"],
     steps: workload.steps,
     kinds: [...kinds.values()],
+    of: workload.of ?? [...kinds.values()],
+    checks: {
+      counts: checks.counts ?? "warn",
+      writesEveryMillis: checks.writesEvery === undefined ? undefined : Duration.toMillis(checks.writesEvery),
+      ownedOrTagged: ownedOf(checks.owned),
+      returnsTo: workload.returnsTo,
+      unguarded: checks.unguardedDeletes ?? "warn"
+    },
     // Asked about objects of the kinds of the steps alone, which are of type A.
     matches: matches && ((object, world) => matches(object as A, world)),
     never: options.never ?? {},
+    always: options.always ?? {},
     atRest: options.atRest ?? {},
     external: options.external ?? [],
+    actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
+    except: options.except ?? {},
     seed: worldSeed,
     maxSteps: options.maxSteps ?? 20_000
   }
 }
+
+const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
+  owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
 
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
@@ -445,7 +520,53 @@ export const changes = <A extends Resource.Any>(
  * @category workloads
  * @since 0.1.0
  */
-export const script = <A>(steps: ReadonlyArray<Step<A>>): Workload<A> => ({ steps })
+export const script: {
+  <A>(steps: ReadonlyArray<Step<A>>): Workload<A>
+  <const K extends Kind.AnyKind>(
+    steps: ReadonlyArray<Step>,
+    options: {
+      /** Kinds whose objects `matches` is asked about, where the steps touch others too. */
+      readonly of: K | ReadonlyArray<K>
+    }
+  ): Workload<Kind.Resource<K>>
+} = <A>(
+  steps: ReadonlyArray<Step>,
+  options?: { readonly of: Kind.AnyKind | ReadonlyArray<Kind.AnyKind> }
+): Workload<A> => ({
+  "~object": (_) => _,
+  steps,
+  of: options && [options.of].flat(),
+  returnsTo: undefined
+})
+
+/**
+ * Good, bad, and good again: whatever the bad state left behind, the first state must come back (P16).
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ image: Schema.String }) })
+ *
+ * const good = { metadata: { name: "a" }, spec: { image: "web:1" } }
+ * const workload = Sim.recovery(Widget, good, { spec: { image: "no such image" } })
+ * ```
+ *
+ * @category workloads
+ * @since 0.1.0
+ */
+export const recovery = <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  good: Kind.Input<A>,
+  bad: Partial<Omit<Kind.Input<A>, "status" | "metadata">>
+): Workload<A> => {
+  const { metadata: { name = "" }, ...fields } = good
+  const editTo = (fields: object) =>
+    edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+}
 
 /**
  * Somebody creates an object. Steps are 20 seconds apart, so that the controllers come to rest in between.
@@ -487,21 +608,61 @@ export const remove = <A extends Resource.Any>(kind: Kind.Kind<A>, key: Resource
   Workloads.step(`delete ${kind.address.kind} ${Resource.keyText(key)}`, kind, Store.deleteUnconditionally(kind, key))
 
 /**
- * Anything that somebody does, at once: other actors' writes, for example. `matches` is not asked about its objects.
+ * Anything that somebody does, at once: other actors' writes, for example, or what happens in an external world, which a
+ * function of the {@link World} reaches. `matches` is not asked about its objects.
  *
  * @category steps
  * @since 0.1.0
  */
-export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store.Store>): Step<never> =>
-  Workloads.step(title, undefined, effect)
+export const act = (
+  title: string,
+  effect:
+    | Effect.Effect<unknown, unknown, Store.Store>
+    | ((world: World) => Effect.Effect<unknown, unknown, Store.Store>)
+): Step<never> => Workloads.step(title, undefined, effect)
 
 /**
- * The same step, a millisecond after the one before it.
+ * The same step, soon after the one before it: by default a millisecond, before anybody could have answered that.
  *
  * @category steps
  * @since 0.1.0
  */
-export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+export const soon = <A>(step: Step<A>, after: Duration.Input = 1): Step<A> => ({
+  ...step,
+  afterMillis: Duration.toMillis(after)
+})
+
+// ---------------------------------------------------------------------------------------------------------------------
+// actors
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Somebody else's controller: it hears of every change of a kind, whoever made it, and answers 100 ms later, or, as a
+ * deviation (`slow`), 25 s later. It is outside of the processes that are killed, and its writes are its own in the story.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Schema } from "effect"
+ * import { Kind, Store } from "setpoint"
+ *
+ * const spec = Schema.Struct({ host: Schema.String })
+ * const Request = Kind.make({ group: "example.dev", version: "v1", kind: "Request", spec })
+ * const Secret = Kind.make({ group: "example.dev", version: "v1", kind: "Secret", spec })
+ *
+ * const issuer = Sim.actor("issuer", Request, ({ metadata: { name }, spec }, { type }) =>
+ *   type === "created" ? Store.create(Secret, { metadata: { name }, spec }) : Effect.void
+ * )
+ * ```
+ *
+ * @category actors
+ * @since 0.1.0
+ */
+export const actor: <A extends Resource.Any>(
+  name: string,
+  kind: Kind.Kind<A>,
+  answer: (object: A, change: Change, world: World) => Effect.Effect<unknown, unknown, Store.Store>
+) => Actor = Workloads.actor
 
 // ---------------------------------------------------------------------------------------------------------------------
 // external services
@@ -510,7 +671,7 @@ export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
 /**
  * Stands a fake in for a service: one for a whole run, outside of every process that is killed. Each method that gives an
  * Effect becomes a point; it must answer at once, without waiting. With `fails` its calls are also refused, and applied
- * with their reply lost.
+ * with their reply lost. Methods that change nothing belong into `reads`: fewer runs say the same then.
  *
  * @example
  * ```ts
@@ -535,5 +696,10 @@ export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
 export const external = <I, S extends object, F extends S, E = never>(
   service: Context.Key<I, S>,
   fake: () => F,
-  options: { readonly fails?: (() => E) | undefined } = {}
-): External<I, F> => Externals.make(service, fake, options.fails)
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+  } = {}
+): External<I, F> => Externals.make(service, fake, options)

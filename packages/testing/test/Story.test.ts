@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
+import * as Checks from "@setpoint/testing/internal/sim/checks/options"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as Hints from "@setpoint/testing/internal/sim/hints"
 import * as randomness from "@setpoint/testing/internal/sim/randomness"
@@ -22,12 +23,17 @@ const specOf = (reconciler: Reconciler.Reconciler<Store.Store | Cloud>, more: Pa
   layer: layerOf(reconciler) as Spec["layer"],
   steps: Sim.script([createApp(1)]).steps,
   kinds: [App],
+  of: [App],
+  checks: Checks.defaults,
   matches: undefined,
   never: {},
+  always: {},
   atRest: {},
   external: [cloud],
+  actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
+  except: {},
   maxSteps: 20_000,
   ...more
 })
@@ -151,7 +157,7 @@ describe("a report", () => {
     ...more
   })
   const foundWith = (lines: ReadonlyArray<Line>, deviations = 1): Found => ({
-    violation: { law: "P1", title: "App a came to rest, and does not match" },
+    violation: { law: "P1", title: "App a came to rest, and does not match", also: [], step: 0 },
     plan: Array.from({ length: deviations }, (_, i) => ({ point: `ctl/apps/a/${i}/get:App/a`, alternative: "kill" })),
     run: {
       points: [],
@@ -162,9 +168,11 @@ describe("a report", () => {
       passes: 1,
       steps: 1,
       wasUnmatched: true,
+      counts: new Map(),
+      warnings: [],
       lines
     },
-    tried: { depth: 0, leftOut: undefined, points: 9, random: 0, repeated: 0, runs: 10 },
+    tried: { depth: 0, leftOut: undefined, points: 9, random: 0, repeated: 0, runs: 10, warnings: new Map() },
     byChance: undefined
   })
   const reported = (found: Found) => Report.failure(found).split("\n")
@@ -202,7 +210,7 @@ describe("hints", () => {
     for (const law of [...laws, "leak", "input"]) {
       for (const alternative of ["", ...Sim.allFaults]) {
         const plan = alternative === "" ? [] : [{ point: "ctl/apps/a/1/create:Set/a", alternative }]
-        const hint = Hints.hintFor({ violation: { law, title: "" }, plan, lines: [] })
+        const hint = Hints.hintFor({ violation: { law }, plan, lines: [] })
         assert.isString(hint, `${law} ${alternative}`)
       }
     }
@@ -210,7 +218,7 @@ describe("hints", () => {
 
   it("of a fault outside of the store is to look there first", () => {
     const plan = [{ point: "ctl/apps/a/1/Cloud.make#2", alternative: "lose" }]
-    const hint = Hints.hintFor({ violation: { law: "P1", title: "" }, plan, lines: [] })
+    const hint = Hints.hintFor({ violation: { law: "P1" }, plan, lines: [] })
     assert.match(hint ?? "", /^what was done outside may not be known to be done/)
   })
 })

@@ -10,8 +10,13 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { MemoryStore, Pass, type Resource, type StoreDriver, StoreError, StoreRules } from "setpoint"
 import * as Asides from "./asides.ts"
+import * as BootFaults from "./bootFaults.ts"
 import * as Calls from "./calls.ts"
 import * as CallSite from "./callSite.ts"
+import * as Bounds from "./checks/bounds.ts"
+import * as Guards from "./checks/guards.ts"
+import * as Isolation from "./checks/isolation.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -23,6 +28,7 @@ import * as World from "./world.ts"
 const slowMillis = 25_000
 const lateMillis = 500
 const stillMillis = 2_000
+const outageMillis = 5_000
 
 /** Whose call it is, and its name without the number of equal ones. */
 interface Caller {
@@ -48,9 +54,11 @@ const callerOf = (
     return { who: "pass", name, pass, site }
   }
   const caller = fiber.getRef(Pass.Caller)
-  const who = caller.startsWith("informer/") ? "engine" : caller === "collector" ? "collector" : "outside"
+  const who = isInformer(fiber) ? "engine" : caller === "collector" ? "collector" : "outside"
   return { who, name: `${process.label}/${caller}/${operation}`, pass, site }
 }
+
+const isInformer = (fiber: Fiber.Fiber<unknown, unknown>): boolean => fiber.getRef(Pass.Caller).startsWith("informer/")
 
 /** What a call does when its turn comes, and how its odd ends look. */
 interface Call<A, E> {
@@ -73,6 +81,7 @@ interface Call<A, E> {
 const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {
     const caller = callerOf(world, process, fiber, call.operation)
+    if (caller.pass !== undefined) Notes.called(world.notes, caller.pass, call.operation)
     return Effect.callback<A, E>((resume) => {
       let isCancelled = false
       const reply = (exit: Exit.Exit<A, E>) => {
@@ -113,6 +122,10 @@ const decide = <A, E>(
   mayWait: boolean
 ): void => {
   const willChange = call.willChange()
+  if (willChange && Isolation.isPoisoned(world, caller.pass) && call.alternatives(caller).includes("refuse")) {
+    return reply(Exit.fail(call.refused()))
+  }
+  const apply = () => actAs(world, caller, call.apply)
   const offered = alternatives(world, process, caller, call, willChange, mayWait)
   const name = mayWait ? Choices.numbered(world.choices, caller.name) : `${caller.name}~`
   const alternative = Choices.pick(world.choices, name, offered)
@@ -123,7 +136,7 @@ const decide = <A, E>(
   switch (alternative) {
     case "kill-after":
     case "lose":
-      call.apply()
+      apply()
       tell()
       break
     default:
@@ -139,20 +152,29 @@ const decide = <A, E>(
       return reply(Exit.fail(call.lost()))
     case "rival":
       call.rival()
-      return reply(call.apply())
+      return reply(apply())
     case "early":
       world.hooks.takeStep(world)
-      return reply(call.apply())
+      return reply(apply())
     case "slow": {
-      const exit = call.apply()
+      const exit = apply()
       Loop.after(world.loop, process, slowMillis, () => reply(exit), caller.pass)
       return
     }
     case "behind":
       return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, false))
     default:
-      return reply(call.apply())
+      return reply(apply())
   }
+}
+
+/** Whoever judges the change knows whose it is. */
+const actAs = <A>(world: World.World, { pass }: Caller, act: () => A): A => {
+  if (pass === undefined) return act()
+  world.acting = pass
+  const done = act()
+  world.acting = undefined
+  return done
 }
 
 const alternatives = <A, E>(
@@ -185,7 +207,7 @@ const canKillHere = (world: World.World, process: Loop.Process): boolean => {
 }
 
 const signature = (world: World.World, more: number): string =>
-  `${world.core.timeline.latest.revision + more}/${world.externalCalls}/${world.stepsTaken}`
+  `${world.core.timeline.latest.revision + more}/${world.externalCalls}/${world.othersActs}/${world.stepsTaken}`
 
 // ---------------------------------------------------------------------------------------------------------------------
 // the store
@@ -219,12 +241,11 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
         StoreError.subject("get", at, key),
         () => driver.get(at, key, options)
       ),
-    list: (at, options) =>
-      read(
-        `list:${at.kind}`,
-        StoreError.subject("list", at),
-        () => driver.list(at, atOldRevision(world, at, options))
-      ),
+    list: (at, options) => {
+      const subject = StoreError.subject("list", at)
+      const list = read(`list:${at.kind}`, subject, () => driver.list(at, BootFaults.listOptions(world, at, options)))
+      return Effect.withFiber((fiber) => isInformer(fiber) ? BootFaults.firstList(world, at, list) : list)
+    },
     outcome: (writeId) =>
       read(
         "outcome",
@@ -233,19 +254,13 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
       ),
     write: (at, write, options) => written(world, process, at, write, options),
     watch: (at, options) => watched(world, process, at, options),
-    fence: (lease, epoch) => read(`fence:${lease}`, everything, () => driver.fence(lease, epoch))
+    fence: (lease, epoch) =>
+      read(
+        `fence:${lease}`,
+        everything,
+        () => Effect.tap(driver.fence(lease, epoch), () => Effect.sync(() => Guards.told(world, { lease, epoch })))
+      )
   }
-}
-
-/** The first lists of a process that came back to an old view (X05): a snapshot that the store still keeps. */
-const atOldRevision = (
-  world: World.World,
-  _: StoreDriver.KindAddress,
-  options: StoreDriver.ListOptions
-): StoreDriver.ListOptions => {
-  const writeId = world.oldList === undefined ? undefined : world.writeIds.get(world.oldList)
-  if (writeId === undefined || options.page !== undefined || options.ownerUid !== undefined) return options
-  return { ...options, page: JSON.stringify([world.oldList, writeId, ""]) }
 }
 
 const written = (
@@ -300,12 +315,10 @@ const judged = (
 
 /** A write of another actor that desires nothing: the object's revision moves on (X09). */
 const touch = (world: World.World, at: StoreDriver.KindAddress, key: Resource.Key): void => {
-  const patch = { metadata: { annotations: { [rivalAnnotation]: String(world.loop.steps) } } }
+  const patch = { metadata: { annotations: { [World.rivalAnnotation]: String(world.loop.steps) } } }
   const options = { writeId: `rival-${world.loop.steps}`, hasStatus: true }
   World.at(world, World.write(world, "rival", at, { op: "patch", key, type: "merge", patch }, options))
 }
-
-export const rivalAnnotation = "sim.setpoint.dev/rival"
 
 const everything: StoreError.Subject = StoreError.subject("call", { kind: "store", group: "" })
 
@@ -328,15 +341,30 @@ const watched = (
     Effect.acquireRelease(
       Effect.withFiber((fiber) => {
         const subject = StoreError.subject("watch", at)
-        const opened = MemoryStore.Core.watch(world.core, at, options)
-        if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
+        Bounds.watchOpened(world, `${callerOf(world, process, fiber, "watch").name}:${at.kind}`)
         const caller = callerOf(world, process, fiber, `event:${at.kind}`)
+        if ((world.outages.get(caller.name) ?? 0) > world.loop.now) {
+          return Effect.fail(StoreError.make(subject, new StoreError.Unavailable({ why: "simulated: an outage" })))
+        }
+        const opened = isExpired(world, options.from)
+          ? Result.fail(noLongerKept)
+          : MemoryStore.Core.watch(world.core, at, options)
+        if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
         return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
       }),
       (watch) => Effect.sync(watch.close)
     ),
     (watch) => Stream.fromPull(Effect.succeed(watch.pull))
   ))
+
+/** A watch that stood still too long was not the only loss: the history up to then is gone, for everybody who resumes. */
+const isExpired = (world: World.World, from: StoreDriver.WatchOptions["from"]): boolean => {
+  if (from === "current" || world.keptFrom === 0) return false
+  const cursor = StoreRules.parseCursor(from)
+  return Result.isSuccess(cursor) && Number(cursor.success.revision) < world.keptFrom
+}
+
+const noLongerKept = new StoreError.Expired({ why: "simulated: no longer kept" })
 
 /** One watch: hands over one event at a time, each at a point of its own. */
 const makeWatch = (
@@ -391,6 +419,10 @@ const makeWatch = (
     if (event !== undefined) return answer(Effect.succeed([[event]]))
     if (ended !== undefined) endWith(ended)
   }
+  const expire = () => {
+    world.keptFrom = world.core.timeline.latest.revision
+    endWith(noLongerKept)
+  }
   const later = (millis: number, run: () => void) => Loop.after(world.loop, process, millis, run)
   const deliver = () => {
     const event = taken[0]
@@ -405,7 +437,10 @@ const makeWatch = (
     }
     if (alternative === "late") later(lateMillis, handOver)
     else if (alternative === "cut") endWith(new StoreError.Unavailable({ why: "simulated: the watch was cut" }))
-    else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    else if (alternative === "outage") {
+      world.outages.set(caller.name, world.loop.now + outageMillis)
+      endWith(new StoreError.Unavailable({ why: "simulated: the store could not be reached" }))
+    } else if (alternative === "expire") later(stillMillis, expire)
     else handOver()
   }
   const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {
@@ -418,7 +453,7 @@ const makeWatch = (
   return { close, pull }
 }
 
-const eventFaults: ReadonlyArray<Fault> = ["late", "cut", "expire"]
+const eventFaults: ReadonlyArray<Fault> = ["late", "cut", "expire", "outage"]
 
 const objectOf = (event: StoreDriver.WatchEvent | undefined): string => {
   if (event === undefined) return ""
@@ -438,18 +473,22 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     site: world.calls && CallSite.here(),
     apply: () => {
       const exit = World.at(world, effect)
-      world.externalCalls++
-      World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+      Notes.calledOutside(world.notes, world.acting)
+      if (!isRead) {
+        world.externalCalls++
+        World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+        world.hooks.look(world)
+      }
       return exit
     },
-    alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],
-    willChange: () => true,
+    alternatives: () => failure === undefined ? ["slow"] : isRead ? ["refuse", "slow"] : ["refuse", "lose", "slow"],
+    willChange: () => !isRead,
     refused: () => errorOf(operation, failure),
     lost: () => errorOf(operation, failure),
     rival: () => {}

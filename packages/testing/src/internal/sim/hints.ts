@@ -7,7 +7,7 @@ import type { Line, Violation } from "./story.ts"
 
 /** What a hint may rest on. */
 export interface Facts {
-  readonly violation: Violation
+  readonly violation: Pick<Violation, "law">
   readonly plan: ReadonlyArray<Deviation>
   readonly lines: ReadonlyArray<Line>
 }
@@ -69,7 +69,7 @@ const outside = ({ plan }: Facts): string | undefined =>
       "object, before doing it again"
     : undefined
 
-const ends = ["P1", "P2", "P4", "P6", "P9", "P15", "P16"]
+const ends = ["P1", "P2", "P4", "P6"]
 
 const table: ReadonlyArray<Entry> = [
   {
@@ -79,30 +79,49 @@ const table: ReadonlyArray<Entry> = [
   { laws: ["input"], hint: "the check itself is at fault, not the reconciler" },
   { laws: ["P6"], hint: unguarded },
   {
-    laws: ["P3", "P5"],
+    laws: ["P3"],
     hint: "a pass that finds nothing to do must write nothing; a status without the time of day, an order that is fixed"
   },
-  {
-    laws: ["P7"],
-    hint:
-      "give what a pass creates an owner (Owner.setController), or a label that finds it again; it has one controller"
-  },
+  { laws: ["P7"], hint: "Owner.setController on what a pass makes; another's object is not yours to take" },
   { laws: ["P8"], hint: "store observedGeneration with every status, of the generation that was read" },
+  { laws: ["P9"], hint: "report Ready last, from what was read in this pass, at the generation that was read" },
   {
-    laws: ["P9"],
-    hint: "say Ready only of what this pass has seen, with the generation that it read; on an error path say so too"
+    laws: ["P10"],
+    faults: ["overlap"],
+    hint: "an old leader must write under its fence alone, so that the store can refuse it"
   },
-  { laws: ["P10", "P11", "P12", "P18"], hint: "the engine broke its own law: report it with this token" },
+  {
+    laws: ["P10"],
+    hint: "one registration of a name in a process; where there is one, the engine broke its law: report it"
+  },
+  {
+    laws: ["P11"],
+    hint: "what changed must wake the key: own or watch its kind, map it to the key; else report it with this token"
+  },
+  { laws: ["P12"], hint: "a key whose object is gone must end: let NotFound of it pass, or return done" },
+  {
+    laws: ["P18"],
+    hint: "a cache differs from its store: the adapter or the engine broke its law: report it with this token"
+  },
+  { laws: ["P5"], hint: "what a pass does follows from what is stored: no counter, no time of day, no random name" },
+  { laws: ["P15"], hint: "act on the state, not on having seen a change: steps in between may never be seen" },
+  {
+    laws: ["P16"],
+    hint: "apply the corrected spec whatever state the bad one has left; wait for nothing that it broke"
+  },
   {
     laws: ["P13"],
     hint: "a defect is never retried knowingly; objects from a store or a cache are frozen: copy, do not edit"
   },
-  { laws: ["P14"], hint: "one key that can never succeed must not hold up the others: let it fail, and end its pass" },
+  {
+    laws: ["P14"],
+    hint: "one key's failure must end its own pass alone: no shared lock, no loop over others' objects"
+  },
   { laws: ["P17"], hint: "objects from a store or a cache are shared and frozen: copy, do not edit" },
   { laws: ["P19"], hint: "what a pass needs to know must be stored: a restart has lost all memory" },
-  { laws: ["P20"], hint: "bind a delete to what was read: Store.delete with the object, `ifUnchanged`, Store.latest" },
+  { laws: ["P20"], hint: "Store.delete(object) carries the uid; ifUnchanged the revision too" },
   { laws: ends, faults: ["kill-after", "lose"], hint: outside },
-  { laws: ends, faults: ["kill", "kill-after", "restart", "stop"], hint: halfDone },
+  { laws: ends, faults: ["kill", "kill-after", "restart", "stop", "again"], hint: halfDone },
   {
     laws: ends,
     faults: ["overlap"],
@@ -110,7 +129,7 @@ const table: ReadonlyArray<Entry> = [
   },
   {
     laws: ends,
-    faults: ["old"],
+    faults: ["old", "old-kind", "unsynced"],
     hint:
       "a cached read may be of an earlier life: compare uids, and read with Store.latest before what cannot be undone"
   },
@@ -126,7 +145,7 @@ const table: ReadonlyArray<Entry> = [
   },
   {
     laws: ends,
-    faults: ["late", "cut", "expire"],
+    faults: ["late", "cut", "expire", "outage"],
     hint: "act on the state, not on having seen a change: steps in between may never be seen"
   },
   {
@@ -144,7 +163,7 @@ const table: ReadonlyArray<Entry> = [
     hint: "hold what a pass is about to do against what is stored now: a most-recent read, or a precondition"
   },
   {
-    laws: ["P1", "P2", "P15", "P16"],
+    laws: ["P1", "P2"],
     hint: "a pass reads all that it decides by, and leaves the rest to the next: it may not stop half way"
   },
   { laws: ["P4"], hint: "own what you create (Owner.setController), and clean up what has no owner under a Finalizer" }

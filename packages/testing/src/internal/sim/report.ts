@@ -103,6 +103,7 @@ export const failure = (found: Found, { isReplay = false } = {}): string => {
   )
   const head = [
     `FAIL  ${violation.title}    (${violation.law})`,
+    ...violation.also.slice(0, 2).map((text) => `  also: ${text}`),
     foundHow(found, isReplay),
     ...deviations,
     ...(plan.length > 4 ? [`    … ${plan.length - 4} more, in the token`] : []),
@@ -146,18 +147,47 @@ export const summary = (spec: Spec, tried: Tried): string => {
   return `clean: ${exhaustive} and ${plural(tried.random, "random run")} of ${plural(spec.steps.length, "step")} ` +
     `(${plural(tried.points, "point")} in the plain run; ${[...spec.faults].join(", ")})${leftOut}. ` +
     `${plural(tried.repeated, "run")} repeated, none differed. Checked: ${checked(spec).join(", ")}. ` +
-    "Kills between which nothing happened were tried once."
+    `Kills between which nothing happened were tried once.${exceptions(spec)}` +
+    warnings(tried).slice(0, mostWarnings).map((text) => `\nwarning: ${text}`).join("")
 }
 
-const checked = (spec: Spec): ReadonlyArray<string> => [
-  spec.matches === undefined ? "same end as the plain run (P2)" : "matches at rest (P1)",
-  "rest (P3)",
-  "no leak on delete (P4)",
-  ...(Object.keys(spec.never).length > 0 ? ["never (P6)"] : []),
-  "observedGeneration (P8)",
-  "one pass a key (P10)",
-  "no lost wake-up (P11)",
-  "no defect, clean stop (P13)",
-  "frozen objects (P17)",
-  "restart is a no-op (P19)"
-]
+const exceptions = ({ except }: Spec): string =>
+  Object.entries(except).map(([law, why]) => ` Not checked: ${law}, since ${why}.`).join("")
+
+/** Warnings that a summary's text shows; the others are in its list. */
+const mostWarnings = 5
+
+/** Those that most runs showed come first. */
+export const warnings = (tried: Tried): ReadonlyArray<string> =>
+  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { first, runs }]) =>
+    `${text}, in ${plural(runs, "run")}, first ${first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`}`
+  )
+
+/** What was checked, by law: those that the options except are left out. */
+const checked = ({ always, checks, except, faults, matches, never }: Spec): ReadonlyArray<string> => {
+  const all: ReadonlyArray<readonly [law: string, text: string, isAsked?: boolean]> = [
+    matches === undefined ? ["P2", "same end as the plain run (P2, P15)"] : ["P1", "matches at rest (P1)"],
+    checks.writesEveryMillis === undefined
+      ? ["P3", "rest (P3)"]
+      : ["P3", `rest but for a write an object every ${checks.writesEveryMillis / 1000} s (P3)`],
+    ["P4", "no leak on delete (P4)"],
+    ["P5", "a second pass writes nothing (P5)"],
+    ["P6", "never (P6)", Object.keys(never).length > 0],
+    ["P6", "always (P6)", Object.keys(always).length > 0],
+    ["P7", checks.ownedOrTagged === undefined ? "nothing taken from its controller (P7)" : "owners (P7)"],
+    ["P8", "observedGeneration (P8)"],
+    ["P9", matches === undefined ? "transition times (P9)" : "honest Ready and transition times (P9)"],
+    ["P10", "one pass a key, fences (P10)"],
+    ["P11", "no lost wake-up (P11)"],
+    ["P12", "bounded work and memory (P12)"],
+    ["P13", "no defect, clean stop (P13)"],
+    ["P14", "isolation (P14)", faults.has("poison")],
+    ["P16", "recovery (P16)", checks.returnsTo !== undefined],
+    ["P17", "frozen objects (P17)"],
+    ["P18", "caches tell and hold what is stored (P18)"],
+    ["P19", "restart is a no-op (P19)"],
+    ["P20", "guarded deletes (P20)", checks.unguarded === "fail"],
+    ["P2", "counts (P2)", checks.counts === "fail"]
+  ]
+  return all.flatMap(([law, text, isAsked = true]) => isAsked && except[law] === undefined ? [text] : [])
+}

@@ -8,10 +8,16 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
-import { Controller, MemoryStore, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Actors from "./actors.ts"
 import * as Asides from "./asides.ts"
+import * as BootFaults from "./bootFaults.ts"
 import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
+import * as Again from "./checks/again.ts"
+import * as Isolation from "./checks/isolation.ts"
+import * as Notes from "./checks/notes.ts"
+import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
@@ -28,6 +34,9 @@ export interface Run {
   readonly hash: number
   /** Everything that was there at rest; `undefined` where a violation came first. */
   readonly end: string | undefined
+  /** How often each object was made and deleted. */
+  readonly counts: Checks.Baseline["counts"]
+  readonly warnings: ReadonlyArray<string>
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -51,23 +60,31 @@ const stopMillis = 60_000
 /** Runs a spec once, from nothing. `plain`: how the plain run ended, for P2. */
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
-  readonly plain: string | undefined
+  readonly plain: Checks.Baseline | undefined
 }): Run => {
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
-  const world: World.World = World.make(spec, source, calls, { judge: Checks.onChange, takeStep, kill })
+  const world: World.World = World.make(spec, source, calls, { judge, look: Checks.look, takeStep, kill })
   const leak = guarded(world, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = world.violation === undefined ? Checks.endState(world) : undefined
-  if (world.violation === undefined) guarded(world, () => restartIsNoOp(world))
+  const counts = new Map(world.notes.counts)
+  if (world.violation === undefined) {
+    guarded(world, () => {
+      runsAgain(world)
+      if (world.violation === undefined) restartIsNoOp(world)
+    })
+  }
   return {
     points: world.choices.points,
     taken: world.choices.taken,
     violation: world.violation,
     hash: world.hash,
     end,
+    counts,
+    warnings: [...world.notes.warnings],
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
@@ -78,6 +95,11 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 /** What leaks is caught; where the run is told, so is where the user's calls are made. */
 const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
   Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
+
+const judge: World.Hooks["judge"] = (world, change, sent) => {
+  Checks.onChange(world, change, sent)
+  Actors.hear(world, change)
+}
 
 /** Phase one, then phase two. */
 const live = (world: World.World): void => {
@@ -98,7 +120,7 @@ const live = (world: World.World): void => {
   interlude(world)
   until(world, world.loop.now + stepMillis)
   world.hasFaults = false
-  settle(world)
+  phaseTwo(world)
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
@@ -119,12 +141,25 @@ const until = (world: World.World, millis: number, isOver: () => boolean = () =>
   )
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
-    World.violate(world, "P3", `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop`)
+    World.violate(
+      world,
+      "P3",
+      `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop${Passes.busy(world)}`
+    )
   }
   return world.violation === undefined
 }
 
-/** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
+/** Phase two; where a key fails for ever, first with it, then without. */
+const phaseTwo = (world: World.World): void => {
+  settle(world)
+  if (world.notes.poisoned === undefined || world.violation !== undefined) return
+  Isolation.atRest(world)
+  world.notes.poisoned = undefined
+  if (world.violation === undefined) settle(world)
+}
+
+/** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 const settle = (world: World.World): void => {
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
@@ -141,8 +176,20 @@ const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter
 
 const isAtRest = (world: World.World): boolean =>
   world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
-  [...world.ended.values()].every((end) => well.has(end)) &&
+  [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
   [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+
+const isPoisoned = (world: World.World, name: string): boolean => {
+  const pass = world.notes.lastPasses.get(name)
+  return pass !== undefined && Isolation.isPoisoned(world, pass)
+}
+
+/** P5, at rest: every pass once more. */
+const runsAgain = (world: World.World): void => {
+  Again.begin(world)
+  until(world, world.loop.now + Again.millis)
+  Again.end(world)
+}
 
 /** P19: who starts at rest has nothing to do. */
 const restartIsNoOp = (world: World.World): void => {
@@ -163,7 +210,7 @@ const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined) return
   world.stepsTaken++
-  const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
+  const exit = World.at(world, Effect.provideService(step.run(world.view), Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
   World.tell(world, "user", `${step.title}: ${why instanceof Error ? why.message : String(why)}`)
@@ -174,11 +221,14 @@ const takeStep = (world: World.World): void => {
 const interlude = (world: World.World): void => {
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
+  Checks.between(world)
   const offered = [
     "restart",
     "stop",
     "overlap",
-    ...oldRevisions(world).map((revision) => `old:${revision}`),
+    ...BootFaults.alternatives(world),
+    "again",
+    ...Isolation.offered(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -186,20 +236,21 @@ const interlude = (world: World.World): void => {
   const [fault, argument = ""] = alternative.split(":")
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "again") return runsAgain(world)
+  if (fault === "poison") return void (world.notes.poisoned = argument)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
-  if (fault === "old") world.oldList = Number(argument)
+  BootFaults.prepare(world, fault ?? "", argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
-  world.oldList = undefined
+  world.oldView = undefined
+  world.lateList = undefined
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
   const fault = faults.find((fault) => alternative === fault || alternative.startsWith(`${fault}:`))
   return fault !== undefined && world.spec.faults.has(fault)
 }
-
-const oldRevisions = (world: World.World): ReadonlyArray<number> => [...world.writeIds.keys()].slice(0, -1)
 
 /** What the workload did not make. */
 const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
@@ -224,9 +275,10 @@ const remove = (world: World.World, text: string): void => {
 
 const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
-  for (const passes of [world.running, world.ended]) {
+  for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
+  world.notes.probes.delete(process.label)
   const isCurrent = world.current?.process === process
   if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
 }
@@ -258,8 +310,7 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 const boot = (world: World.World, number: number): void => {
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
-    const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
-    World.tell(world, process.label, `started${at}`)
+    World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
   const store = Store.make(driver)
@@ -275,18 +326,26 @@ const boot = (world: World.World, number: number): void => {
         Layer.makeMemoMapUnsafe(),
         scope
       ),
-      Effect.never
+      Effect.andThen(Effect.sync(() => world.notes.built.add(process.label)), Effect.never)
     )
   ).pipe(
     Effect.catchCause((cause) =>
       Effect.sync(() => {
-        if (Cause.hasInterruptsOnly(cause)) return
-        World.violate(world, "input", `the Layer was not built: ${Cause.pretty(cause).split("\n")[0]}`)
+        if (!Cause.hasInterruptsOnly(cause)) notBuilt(world, process, Cause.pretty(cause).split("\n")[0] ?? "")
       })
     ),
     Effect.provideContext(seams(world, process))
   )
+  Notes.clockBegins(world.notes)
   world.current = { process, fiber: Loop.fork(process, program) }
+}
+
+/** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */
+const notBuilt = (world: World.World, process: Loop.Process, why: string): void => {
+  if (world.choices.taken.length === 0) return World.violate(world, "input", `the Layer was not built: ${why}`)
+  if (!world.hasFaults) return World.violate(world, "P1", `${process.label} cannot start any more: ${why}`)
+  World.tell(world, process.label, `could not start: ${why}`)
+  kill(world, process)
 }
 
 /** What is quiet or watched, and else as in production. */
@@ -295,16 +354,20 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
     Context.add(Asides.Process, process.label),
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
-    Context.add(Metric.MetricRegistry, new Map())
+    Context.add(Metric.MetricRegistry, new Map()),
+    Context.add(Metrics.Enabled, false)
   )
 
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
+  began: (probe) => Checks.began(world, process.label, probe),
   passStarted: (pass) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.passes++
     if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
     world.running.set(here, pass)
+    world.notes.lastPasses.set(here, pass)
+    Checks.passStarted(world, pass)
     world.started.set(name, world.loop.steps)
     Asides.passStarted(world, process.label, pass)
   },

@@ -13,6 +13,7 @@ import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
 import type * as Calls from "./calls.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -29,7 +30,9 @@ export interface Running {
 /** What the run does when the world asks for it. */
 export interface Hooks {
   /** Judges a change as it happens. */
-  readonly judge: (world: World, change: Change) => void
+  readonly judge: (world: World, change: Change, sent: Notes.Sent) => void
+  /** Judges the world after something outside of the store may have changed. */
+  readonly look: (world: World) => void
   /** The user's next step, now. */
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
@@ -38,6 +41,19 @@ export interface Hooks {
 
 /** Whose turn it is, and what a line says of it. */
 export type Turn = Pick<Line, "who" | "site" | "pass" | "bound">
+
+/** An old view: a snapshot that the store still keeps. */
+export interface OldView {
+  readonly revision: number
+  /** `undefined`: of every kind. */
+  readonly kind: string | undefined
+}
+
+/** One change of the store. */
+export interface Commit {
+  readonly writeId: string
+  readonly kind: string
+}
 
 export interface World {
   readonly spec: Spec
@@ -55,22 +71,32 @@ export interface World {
   /** Off for good in phase two. */
   hasFaults: boolean
   violation: Violation | undefined
-  /** Revision to write id, so that an old list can be asked for. */
-  readonly writeIds: Map<number, string>
+  /** By revision, so that an old list can be asked for. */
+  readonly commits: Map<number, Commit>
   /** Write ids whose replies were lost for good. */
   readonly lost: Set<string>
-  /** Changes that processes made; Events do not count. */
+  /** Changes that processes made; Events do not count, nor what comes by the clock and says so. */
   writes: number
+  /** By watch: until when it cannot be opened. */
+  readonly outages: Map<string, number>
   /** Changes of external services. */
   externalCalls: number
+  /** What actors did, here or outside. */
+  othersActs: number
   lastWriteAt: number
   passes: number
   /** Steps of the workload that were taken. */
   stepsTaken: number
   /** Where a kill was last offered, by process: kills between which nothing happened are one. */
   readonly killedAt: Map<string, string>
-  /** Where fresh processes list: an old revision, or undefined for the head. */
-  oldList: number | undefined
+  /** From which revision on the store keeps its history: a watch cannot resume from before. */
+  keptFrom: number
+  /** Where fresh processes list; `undefined`: at the head. */
+  oldView: OldView | undefined
+  /** The kind whose next first list comes late. */
+  lateList: string | undefined
+  /** Kinds of which informers made lists. */
+  readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
   /** The user's calls, where the run is told. */
@@ -86,6 +112,10 @@ export interface World {
   /** By kind and key: when others last changed what is desired. */
   readonly wanted: Map<string, number>
   readonly observed: Map<string, number>
+  /** What the checks remember. */
+  readonly notes: Notes.Notes
+  /** The pass whose call takes effect at this moment. */
+  acting: Pass.Pass | undefined
   /** Whether `matches` was false at any time: one that never is checks nothing. */
   wasUnmatched: boolean
 }
@@ -102,22 +132,27 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     choices: Choices.make(source),
     core,
     driver,
-    store: Store.make(observed(() => world, driver)),
+    store: Store.make(observed(() => world, "user", driver)),
     view: viewOf(() => world),
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
     hasFaults: true,
     violation: undefined,
-    writeIds: new Map([[0, "birth"]]),
+    commits: new Map([[0, { writeId: "birth", kind: "" }]]),
     lost: new Set(),
+    outages: new Map(),
     writes: 0,
     externalCalls: 0,
+    othersActs: 0,
     lastWriteAt: 0,
     passes: 0,
     stepsTaken: 0,
     killedAt: new Map(),
-    oldList: undefined,
+    keptFrom: 0,
+    oldView: undefined,
+    lateList: undefined,
+    informed: new Set(),
     lines: calls === undefined ? undefined : [],
     calls,
     turn: undefined,
@@ -127,6 +162,8 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     running: new Map(),
     wanted: new Map(),
     observed: new Map(),
+    notes: Notes.make(),
+    acting: undefined,
     wasUnmatched: false
   }
   return world
@@ -143,12 +180,20 @@ export const tell = (world: World, who: string, text: string, isFault = false, c
   world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
 }
 
-/** The first law that breaks ends the run. */
+/** The first law that breaks ends the run; others that show in the same step are told beside it. */
 export const violate = (world: World, law: string, title: string): void => {
-  if (world.violation !== undefined) return
-  world.violation = { law, title }
-  tell(world, "check", title, true)
+  const { violation } = world
+  if (world.spec.except[law] !== undefined) return
+  if (violation === undefined) {
+    world.violation = { law, title, also: [], step: world.loop.steps }
+    tell(world, "check", title, true)
+  } else if (violation.step === world.loop.steps) {
+    world.violation = { ...violation, also: [...violation.also, `${title} (${law})`] }
+  }
 }
+
+/** What is worth a look and breaks no law. */
+export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
@@ -172,7 +217,8 @@ export const write = (
     return Effect.tap(world.driver.write(...args), (written) =>
       Effect.sync(() => {
         if (!written.changed || options.dryRun === true) return
-        committed(world, by, before, written.object, written.removed)
+        const sent = { write, options, pass: isOutsider(world, by) ? undefined : world.acting }
+        committed(world, by, before, written, sent)
       }))
   })
 
@@ -184,23 +230,32 @@ const committed = (
   world: World,
   by: string,
   before: Resource.Raw | undefined,
-  object: Resource.Raw,
-  removed: boolean
+  { object, removed }: StoreDriver.Written,
+  sent: Omit<Notes.Sent, "isBeat">
 ): void => {
   const { revision, writeId } = world.core.timeline.latest
-  world.writeIds.set(revision, writeId)
+  world.commits.set(revision, { writeId, kind: object.kind })
   if (isEvent(object)) return
   const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
-  if (!outsiders.has(by)) world.writes++
-  world.lastWriteAt = world.loop.now
+  const isOutside = isOutsider(world, by)
+  const isBeat = !isOutside &&
+    Notes.wrote(world.notes, object, change.type === "updated", world.loop.now, world.spec.checks.writesEveryMillis)
+  if (!isBeat) world.lastWriteAt = world.loop.now
+  if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
   tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`, false, change)
   noteWanted(world, change)
-  world.hooks.judge(world, change)
+  world.hooks.judge(world, change, { ...sent, isBeat })
 }
 
+/** What a rival's write leaves on an object. */
+export const rivalAnnotation = "sim.setpoint.dev/rival"
+
 /** Who acts without being a process. */
+export const isOutsider = (world: World, by: string): boolean =>
+  outsiders.has(by) || world.spec.actors.some(({ name }) => name === by)
+
 const outsiders: ReadonlySet<string> = new Set(["user", "rival", "somebody"])
 
 const verbs = { created: "create", updated: "update", removed: "remove" } as const
@@ -214,7 +269,7 @@ const typeOf = (before: Resource.Raw | undefined, object: Resource.Raw, removed:
 
 /** What a pass must start after (P11): changes of desired state that others made. */
 const noteWanted = (world: World, { before, by, object, type }: Change): void => {
-  if (type === "removed" || !outsiders.has(by)) return
+  if (type === "removed" || !isOutsider(world, by)) return
   if (type === "updated" && before?.metadata.generation === object.metadata.generation) return
   world.wanted.set(`${object.kind}/${keyText(object)}`, world.loop.steps)
 }
@@ -225,10 +280,12 @@ export const keyText = (object: Resource.Any): string => nameOf(Resource.key(obj
 export const nameOf = ({ name, namespace }: Resource.Key): string =>
   namespace === "" || namespace === "default" ? name : `${namespace}/${name}`
 
-/** The store as the user's steps write it. */
-const observed = (world: () => World, driver: StoreDriver.Service): StoreDriver.Service => ({
+/** The store as somebody who is no process writes it. */
+export const storeOf = (world: World, by: string): Store.Service => Store.make(observed(() => world, by, world.driver))
+
+const observed = (world: () => World, by: string, driver: StoreDriver.Service): StoreDriver.Service => ({
   ...driver,
-  write: (address, operation, options) => write(world(), "user", address, operation, options)
+  write: (address, operation, options) => write(world(), by, address, operation, options)
 })
 
 const viewOf = (world: () => World): View => ({
