@@ -4,11 +4,9 @@
  * `SETPOINT_UPDATE=1` writes what the commands print into the guide: read the change before you commit it.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
-import * as Module from "node:module"
-import * as Os from "node:os"
 import * as Path from "node:path"
+import { printed } from "./support/vitest.ts"
 
 const packageFolder = Path.join(import.meta.dirname, "..")
 const folder = Path.join(packageFolder, "guide")
@@ -30,36 +28,6 @@ const blocks = blocksIn(Fs.readFileSync(guide, "utf8"))
 
 /** Indentation and the breaks of long lines are the page's. */
 const collapsed = (text: string): string => text.replace(/\s+/g, " ").trim()
-
-const vitest = Path.join(
-  Path.dirname(Module.createRequire(import.meta.url).resolve("vitest/package.json")),
-  "vitest.mjs"
-)
-
-/** What a command prints, without times and places that differ from run to run. */
-const printed = (command: string): Promise<string> => {
-  const words = command.split(" ")
-  const given = words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split("=", 2))
-  const [npx, tool, ...args] = words.filter((word) => !/^[A-Z_]+=/.test(word))
-  assert.deepStrictEqual([npx, tool], ["npx", "vitest"], command)
-  const quiet = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|SETPOINT_|FORCE_|NODE_)/.test(name))
-  const env = { ...Object.fromEntries(quiet), NO_COLOR: "1", ...Object.fromEntries(given) }
-  return new Promise((resolve) => {
-    const log = Path.join(Fs.mkdtempSync(Path.join(Os.tmpdir(), "setpoint-guide-")), "log")
-    const out = Fs.openSync(log, "w")
-    const child = ChildProcess.spawn(process.execPath, [vitest, ...args], {
-      cwd: folder,
-      env,
-      stdio: ["ignore", out, out] // one file, so that the lines are in their order
-    })
-    child.on("close", () => {
-      const lines = Fs.readFileSync(log, "utf8").split("\n").map((line) => line.replace(/ \d+ms\b/, "").trimEnd())
-      Fs.rmSync(Path.dirname(log), { recursive: true })
-      const kept = lines.filter((line) => !/^ RUN |^ +Start at|^ +Duration|^⎯+/.test(line))
-      resolve(`${kept.join("\n").replace(/\n{3,}/g, "\n\n").trim()}\n`)
-    })
-  })
-}
 
 /** Long lines are broken where the page ends, under their own beginning. */
 const wrapped = (text: string): string =>
@@ -89,7 +57,7 @@ describe("the guide", () => {
   it("shows what its commands print", async () => {
     const pages = Path.join(folder, "pages")
     for (const { first, rest } of blocks.filter(({ language }) => language === "console")) {
-      const output = await printed(first)
+      const output = await printed(folder, first)
       if (process.env["SETPOINT_UPDATE"] === "1") {
         const text = Fs.readFileSync(guide, "utf8")
         const [fence, end] = [`\`\`\`console\n$ ${first}\n`, "```"]

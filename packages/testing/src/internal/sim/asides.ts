@@ -41,6 +41,10 @@ const causeText = (cause: Pass.Cause): string => {
   }
 }
 
+/** A call outside that changes nothing: one that does has its own line. */
+export const readOutside = (world: World.World, who: string, operation: string, isSuccess: boolean): void =>
+  say(world, { ...world.turn, who, text: `${operation}${isSuccess ? "" : " failed"}`, isAside: true })
+
 /** A call to `Store` was answered. */
 export const answered = (
   world: World.World,

@@ -480,7 +480,8 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, f
     apply: () => {
       const exit = World.at(world, effect)
       Notes.calledOutside(world.notes, world.acting)
-      if (!isRead) {
+      if (isRead) Asides.readOutside(world, process.label, operation, Exit.isSuccess(exit))
+      else {
         world.externalCalls++
         World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
         world.hooks.look(world)

@@ -10,6 +10,8 @@ export interface Head {
   /** The law that broke, or that none did. */
   readonly title: string
   readonly isFailure: boolean
+  /** Other laws that broke at the same moment. */
+  readonly also: ReadonlyArray<string>
   /** `1. ctl/apps/a/2/delete:Set/a    process killed …`. */
   readonly deviations: ReadonlyArray<{ readonly point: string; readonly text: string }>
   readonly hint: string | undefined
@@ -72,10 +74,11 @@ ${table(rows, actors, objects)}
 `
 }
 
-const header = ({ deviations, hint, isFailure, replay, title }: Head): string => {
+const header = ({ also, deviations, hint, isFailure, replay, title }: Head): string => {
   const list = deviations.map(({ point, text }) => `<li><code>${escaped(point)}</code> ${escaped(text)}</li>`).join("")
   return `<header class="${isFailure ? "failed" : "clean"}">
 <h1>${escaped(title)}</h1>
+${also.map((text) => `<p>also: ${escaped(text)}</p>`).join("")}
 ${
     deviations.length === 0
       ? "<p>The plain run: nothing went differently.</p>"

@@ -84,10 +84,11 @@ const foundHow = ({ byChance, plan, tried }: Found, isReplay: boolean): string =
   const count = plural(plan.length, "deviation")
   if (isReplay) return `  replayed.  ${count}:`
   if (byChance !== undefined) {
-    return `  none of the ${plural(tried.runs, "run")} with at most ${
-      plural(tried.depth, "deviation")
-    } fails; random run ` +
-      `${byChance.run} did, and shrank from ${byChance.deviations} to ${count}:`
+    const others = tried.depth === 0
+      ? "the plain run does not fail"
+      : `none of the ${plural(tried.runs, "run")} with at most ${plural(tried.depth, "deviation")} fails`
+    const shrunk = byChance.deviations === plan.length ? "" : `, shrunk from ${byChance.deviations}`
+    return `  ${others}; random run ${byChance.run} does.  ${count}${shrunk}:`
   }
   if (plan.length === 0) return "  the plain run fails: no deviation is needed."
   return `  no run with fewer deviations fails; found in run ${tried.runs}.  ${count}:`
@@ -126,6 +127,7 @@ const replayLine = (plan: ReadonlyArray<Choices.Deviation>): string =>
 export const page = (run: Run, plan: ReadonlyArray<Choices.Deviation>): string => {
   const { lines, violation } = run
   const head: Page.Head = {
+    also: violation?.also ?? [],
     title: violation === undefined ? "No law broke in this run" : `${violation.title} (${violation.law})`,
     isFailure: violation !== undefined,
     deviations: plan.map(({ alternative, point }) => ({ point, text: sentence(alternative) })),
