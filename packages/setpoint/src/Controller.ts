@@ -36,7 +36,8 @@
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
  *
  * What a pass read or wrote at the store may be ahead of a cache that wakes its key. Told change by change the cache comes
- * to it; listed anew it may never show it, so whoever is ahead then runs again, as after a difference (E6 of `Informer`).
+ * to it; listed anew it may never show it, so whoever is ahead then, or learns only later of what the list passed over, runs
+ * again, as after a difference (E6 of `Informer`).
  *
  * What remains: this covers the key's own writes, in this process. Another key's writes, another process's, and those of
  * the process before a restart may not be seen yet; deterministic names for what a reconciler creates close that gap.

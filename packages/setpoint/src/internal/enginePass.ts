@@ -12,6 +12,7 @@ import * as Revision from "../Revision.ts"
 import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
+import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
 import * as Spans from "./spans.ts"
@@ -177,18 +178,21 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
     for (const object of objects) {
-      this.#knows(store, kind, object.metadata.resourceVersion)
+      this.#knows(store, kind, object)
       if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
     }
   }
 
-  /** The caches that wake the key may not have shown this yet. */
-  #knows(store: string, kind: string, revision: Revision.Revision): void {
+  /** The caches that wake the key may not have shown this yet; where one never will, the key runs again. */
+  #knows(store: string, kind: string, object: Raw): void {
     const { request } = this
     const caches = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
-    for (const feed of caches) Feeds.knows(feed, request, revision)
-    if (!request.isWatching) return
-    for (const feed of Dynamic.feedsOf(this.#host.dynamic, store, kind, request)) Feeds.knows(feed, request, revision)
+    const others = request.isWatching ? Dynamic.feedsOf(this.#host.dynamic, store, kind, request) : none
+    for (const feeds of [caches, others]) {
+      for (const feed of feeds) {
+        if (Feeds.knows(feed, request, object)) Inputs.addKey(request.registration, request, Inputs.relisted, 2)
+      }
+    }
   }
 
   #noteKind(store: string, kind: string): void {
@@ -209,7 +213,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   ): void {
     this.#noteKind(store, kind)
     const { object } = written
-    if (!written.removed) this.#knows(store, kind, object.metadata.resourceVersion)
+    if (!written.removed) this.#knows(store, kind, object)
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
@@ -235,7 +239,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
         removed,
         holds: feed.informer.full
       }
-      remember(memory, write, Feeds.seen(feed, key), this.#host.now())
+      remember(memory, write, Feeds.seen(feed, key), Feeds.upTo(feed), this.#host.now())
       if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
     }
   }
