@@ -15,7 +15,7 @@ const timeText = (millis: number): string => {
   return seconds >= 3600 ? `${(seconds / 3600).toFixed(2)}h` : `${Number(seconds.toFixed(3))}s`
 }
 
-const lineText = ({ isFault, millis, text, who }: Line): string =>
+export const lineText = ({ isFault, millis, text, who }: Line): string =>
   `  t=${timeText(millis).padEnd(9)}${isFault ? "✗" : " "} ${who.padEnd(8)} ${text}`
 
 /** The beginning, and what led to the end; faults are never left out. */

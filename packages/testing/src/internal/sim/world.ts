@@ -11,7 +11,7 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
@@ -36,6 +36,12 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+export interface EndedPass {
+  readonly process: string
+  readonly pass: Pass.Pass
+  readonly end: Controller.End
 }
 
 /** An old view: a snapshot that the store still keeps. */
@@ -95,6 +101,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** Passes that ended; kept only where lines are. */
+  readonly passLog: Array<EndedPass> | undefined
+  /** By kind: watches whose events wait until they are let go, by what lets them. */
+  readonly held: Map<string, Array<() => void>>
   hash: number
   /** By registration and key: when its last pass began, in steps of the loop. */
   readonly started: Map<string, number>
@@ -146,6 +156,8 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     lateList: undefined,
     informed: new Set(),
     lines: isRecorded ? [] : undefined,
+    passLog: isRecorded ? [] : undefined,
+    held: new Map(),
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
