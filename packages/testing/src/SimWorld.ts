@@ -18,15 +18,16 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type Controller, type Kind, type Resource, Store, type StoreDriver } from "setpoint"
+import * as Asides from "./internal/sim/asides.ts"
+import * as Calls from "./internal/sim/calls.ts"
 import * as Checks from "./internal/sim/checks.ts"
 import * as CheckOptions from "./internal/sim/checks/options.ts"
 import type { Source } from "./internal/sim/choices.ts"
 import type { External } from "./internal/sim/external.ts"
-import * as Guard from "./internal/sim/guard.ts"
-import * as Report from "./internal/sim/report.ts"
+import { timeText } from "./internal/sim/pageRows.ts"
 import * as Runs from "./internal/sim/run.ts"
 import { type Fault, faults, type Spec } from "./internal/sim/spec.ts"
-import type { View } from "./internal/sim/story.ts"
+import type { Line, View } from "./internal/sim/story.ts"
 import type { Actor } from "./internal/sim/workload.ts"
 import * as World from "./internal/sim/world.ts"
 
@@ -162,7 +163,8 @@ export interface SimWorld extends View {
 export const make = <S = never>(options: Options<S>): Effect.Effect<SimWorld> =>
   Effect.sync(() => {
     const wanted: Array<Wanted> = []
-    const world = World.make(specOf(options), sourceOf(wanted), true, {
+    const calls = Calls.make((...answer) => Asides.answered(world, ...answer))
+    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, {
       judge: Runs.judge,
       look: Checks.look,
       takeStep: () => {},
@@ -265,7 +267,7 @@ const specOf = <S>(options: Options<S>): Spec => ({
 /** Time, timers and chance from outside are caught while the world moves, and nowhere else. */
 const acting = <A>(world: World.World, run: () => A): A => {
   const done: Array<A> = []
-  const leak = Guard.watch(true, () => void done.push(run()))
+  const leak = Runs.guarded(world, () => void done.push(run()))
   if (leak !== undefined) World.violate(world, "leak", leak)
   return done[0]
 }
@@ -281,4 +283,10 @@ const verdict = (world: World.World): Effect.Effect<void, BrokenLaw> => {
   return Effect.fail(new BrokenLaw({ law, title, story: storyOf(world) }))
 }
 
-const storyOf = (world: World.World): string => (world.lines ?? []).map(Report.lineText).join("\n")
+const storyOf = (world: World.World): string =>
+  (world.lines ?? []).filter(({ isAside }) => isAside !== true).map(lineText).join("\n")
+
+const lineText = ({ isFault, millis, site, text, who }: Line): string =>
+  `t=${timeText(millis).padEnd(9)}${isFault ? "✗" : " "} ${who.padEnd(8)} ${text}${
+    site === undefined ? "" : `    ${site}`
+  }`
