@@ -142,7 +142,7 @@ describe("a world that a test drives", () => {
       const world = yield* Sim.world({ controllers: reconciles(() => Effect.sync(() => Math.random())) })
       yield* world.run(create)
       const error = yield* Effect.flip(world.advance("1 second"))
-      assert.match(error.title, /Math\.random was called.*SimWorld\.test\.ts/)
+      assert.match(error.title, /Math\.random was called.*steps\.test\.ts/)
     }))
 
   it.effect("two worlds of one seed are the same, line by line", () =>
