@@ -47,3 +47,17 @@ describe("an owner that is gone, which its cache does not know", () => {
       assert.strictEqual(world.get(Part, "a")?.spec.size, 1)
     }))
 })
+
+describe("an owner that is deleted in the foreground", () => {
+  it.effect("goes, with what it owns, though its reconciler would keep it", () =>
+    Effect.gen(function*() {
+      const world = yield* Sim.world({ controllers: keeps })
+      yield* world.run(create)
+      yield* world.settle
+      yield* world.run(Store.deleteUnconditionally(App, { name: "a" }, { propagation: "foreground" }))
+      yield* world.advance("5 seconds")
+      assert.deepStrictEqual([...world.list(App), ...world.list(Part)], [])
+      const story = yield* world.story
+      assert.deepStrictEqual([parts(story, "create"), parts(story, "remove")], [1, 1])
+    }))
+})
