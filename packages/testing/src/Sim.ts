@@ -42,8 +42,7 @@
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
  * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
- * jumps (X15), overload (X22), source
- * lines in stories, an HTML page, progress on a terminal, `Sim.world` and `Sim.wrap`.
+ * jumps (X15), overload (X22).
  *
  * @since 0.1.0
  */
@@ -62,6 +61,7 @@ import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
 import type * as Story from "./internal/sim/story.ts"
 import * as Workloads from "./internal/sim/workload.ts"
+import * as Wrap from "./internal/sim/wrap.ts"
 
 /**
  * What can happen instead of what is planned: see the module.
@@ -191,7 +191,7 @@ export interface Options<A, S = never> {
   readonly maxRuns?: number | undefined
   /** Random runs after that. Default 200. */
   readonly random?: number | undefined
-  /** Default 1. */
+  /** Of the random runs. Default 1. */
   readonly seed?: number | undefined
   /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
   readonly maxSteps?: number | undefined
@@ -229,7 +229,8 @@ export interface Summary {
 }
 
 /**
- * The shortest story that breaks.
+ * The shortest story that breaks. Its `report` has at most 25 lines: the law, the deviations, what happened with the lines of
+ * the user's calls, a hint, and how to replay it.
  *
  * @category errors
  * @since 0.1.0
@@ -319,7 +320,7 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
       random: options.random ?? 200,
-      seed: spec.seed
+      seed: options.seed ?? 1
     })
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
@@ -348,6 +349,38 @@ export const replay = <A, S = never>(options: Options<A, S>, token: string): Eff
   })
 
 /**
+ * One run as a page: a time line of who did what to which object, to be stepped through by keys or buttons, with every
+ * object as it was at each step. The page is one text of HTML that loads nothing; write it where a browser finds it.
+ * `token` is a failure's, or `""` for the plain run: a run in which no law breaks has a page as well. Fails where the token
+ * is none, or names a point that is not reached.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Controller, Kind, Reconciler, Store } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ size: Schema.Int }) })
+ * const widgets = Reconciler.make(Widget, { reconcile: (request) => Effect.asVoid(Store.get(Widget, request)) })
+ *
+ * const page = Sim.page({
+ *   controllers: Controller.layerFor(widgets).pipe(Layer.provide(Controller.layer())),
+ *   workload: Sim.changes(Widget, { names: 1 })
+ * }, "")
+ *
+ * console.log(Effect.runSync(page).startsWith("<!doctype html>")) // true
+ * ```
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const page = <A, S = never>(options: Options<A, S>, token: string): Effect.Effect<string, Counterexample> =>
+  Effect.suspend(() => {
+    const told = toldBy(specOf(options), token)
+    return told instanceof Counterexample ? Effect.fail(told) : Effect.succeed(Report.page(told.run, told.plan))
+  })
+
+/**
  * Only what costs least and finds most: the process is killed at every call that changes something, and before every
  * other that could show it.
  *
@@ -358,18 +391,24 @@ export const crashes = <A, S = never>(options: Options<A, S>): Effect.Effect<Sum
   check({ ...options, faults: ["kill", "kill-after", "restart"], depth: 1, random: 0 })
 
 const replayed = (spec: Spec, token: string): Counterexample | undefined => {
+  const told = toldBy(spec, token)
+  if (told instanceof Counterexample) return told
+  const { plan, run } = told
+  if (run.violation === undefined) return undefined
+  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
+  return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
+}
+
+/** The run that a token names, or what is wrong with the token. */
+const toldBy = (spec: Spec, token: string) => {
   const plan = Choices.parse(token)
   if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
-  const told = Search.replay(spec, plan)
+  const run = Search.replay(spec, plan)
   const unmet = plan.find(({ alternative, point }) =>
-    !told.taken.some((taken) => taken.point === point && taken.alternative === alternative)
+    !run.taken.some((taken) => taken.point === point && taken.alternative === alternative)
   )
-  if (unmet !== undefined && told.violation === undefined) {
-    return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
-  }
-  if (told.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
-  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
+  if (unmet === undefined || run.violation !== undefined) return { plan, run }
+  return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
 }
 
 const invalidToken = (token: string, why: string): Counterexample => {
@@ -384,15 +423,18 @@ const invalidToken = (token: string, why: string): Counterexample => {
   })
 }
 
-const counterexample = (found: Search.Found): Counterexample =>
+const counterexample = (found: Search.Found, how?: { readonly isReplay: boolean }): Counterexample =>
   new Counterexample({
     law: found.violation.law,
     title: found.violation.title,
     token: Choices.print(found.plan),
     deviations: found.plan.length,
     runs: found.tried.runs + found.tried.random,
-    report: Report.failure(found)
+    report: Report.failure(found, how)
   })
+
+/** Chance inside of a world does not depend on the seed of a search: a token that was found with one replays under any. */
+const worldSeed = 1
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {
   const { checks = {}, matches, workload } = options
@@ -419,13 +461,21 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
     except: options.except ?? {},
-    seed: options.seed ?? 1,
+    seed: worldSeed,
     maxSteps: options.maxSteps ?? 20_000
   }
 }
 
 const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
   owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
+
+/**
+ * A world for a test that drives single steps by hand: see `SimWorld`.
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export { make as world } from "./SimWorld.ts"
 
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
@@ -670,3 +720,55 @@ export const external = <I, S extends object, F extends S, E = never>(
     readonly reads?: ReadonlyArray<keyof S> | undefined
   } = {}
 ): External<I, F> => Externals.make(service, fake, options)
+
+/**
+ * Faults by chance in front of one service, in the simulator or out of it: the service's own Layer, whose calls take time,
+ * are refused, or take effect and lose their reply. What becomes of a call follows from the seed, from its name, and from
+ * how often it was made, so that a test with a seed is repeated.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Sim } from "@setpoint/testing"
+ * import { Context, Effect, Layer } from "effect"
+ *
+ * class Cloud extends Context.Service<Cloud, {
+ *   readonly create: (name: string) => Effect.Effect<void, Error>
+ * }>()("example/Cloud") {}
+ *
+ * const volumes: Array<string> = []
+ * const cloud = Layer.succeed(Cloud, { create: (name) => Effect.sync(() => void volumes.push(name)) })
+ *
+ * const faulty = Sim.wrap(Cloud, {
+ *   fails: () => new Error("no answer"),
+ *   script: (operation, number) => operation === "Cloud.create" && number === 1 ? "lose" : undefined
+ * })
+ *
+ * const program = Effect.flatMap(Cloud, ({ create }) => create("a"))
+ * Effect.runSync(Effect.flip(Effect.provide(program, faulty(cloud))))
+ * assert.deepEqual(volumes, ["a"]) // it failed, and was done all the same
+ * ```
+ *
+ * @category external
+ * @since 0.1.0
+ */
+export const wrap = <I, S extends object, E = never>(
+  service: Context.Key<I, S>,
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing: a lost reply of theirs is a refusal. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+    /** How often a call is refused: from 0, the default, to 1. */
+    readonly refuse?: number | undefined
+    /** How often a call takes effect, and its reply is lost: from 0, the default, to 1. */
+    readonly lose?: number | undefined
+    /** A call and its reply take up to so long each. Default 0. */
+    readonly latency?: Duration.Input | undefined
+    /** Default 1. */
+    readonly seed?: number | undefined
+    /** Says what becomes of a call, by its name (`Cloud.create`) and number from 1; where it says nothing, chance does. */
+    readonly script?: ((operation: string, number: number) => "refuse" | "lose" | undefined) | undefined
+  }
+): <LE, R>(layer: Layer.Layer<I, LE, R>) => Layer.Layer<I, LE, R> =>
+(layer) => Wrap.layer(service, options, layer)

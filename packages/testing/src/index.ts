@@ -1,4 +1,11 @@
 /**
+ * Random kinds, objects, selectors and histories, for property tests: Effect's own `Arbitrary`, which shrinks what fails.
+ *
+ * @since 0.1.0
+ */
+export * as Arbitraries from "./Arbitraries.ts"
+
+/**
  * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
  *
  * @since 0.1.0
@@ -13,8 +20,23 @@ export * as Sim from "./Sim.ts"
 export * as SimTest from "./SimTest.ts"
 
 /**
+ * A simulated world for tests that drive single steps by hand: the same world as {@link Sim.check} runs in, where a test
+ * says what happens next.
+ *
+ * @since 0.1.0
+ */
+export * as SimWorld from "./SimWorld.ts"
+
+/**
  * The contract of stores: one suite of tests that every store must pass, whatever it is made of.
  *
  * @since 0.1.0
  */
 export * as StoreContract from "./StoreContract.ts"
+
+/**
+ * A store in front of which faults happen: for people who test against real stores, under a real or a test clock.
+ *
+ * @since 0.1.0
+ */
+export * as TestStore from "./TestStore.ts"

@@ -12,6 +12,7 @@ import * as Revision from "../Revision.ts"
 import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
+import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
 import * as Spans from "./spans.ts"
@@ -26,6 +27,8 @@ export interface Host {
 }
 
 const none: ReadonlyArray<never> = []
+
+const isLoss = (cause: Cause): boolean => cause._tag === "Event" && cause.via === "owns" && cause.type === "Deleted"
 
 export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   readonly request: EngineRequest
@@ -44,6 +47,8 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   /** It is not known what became of writes of earlier passes. */
   readonly #isInDoubt: boolean
   readonly #tracks: boolean
+  /** Something that its object owned was deleted: the object may be gone too, and its cache not know yet. */
+  readonly #lostOwned: boolean
   #hasAsked = false
   /** By kind that was asked for: the source that answers its reads; nothing: the store does. */
   #answering: Map<string, Dynamic.Source | undefined> | undefined = undefined
@@ -70,6 +75,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     this.#readsStore = view.readStore
     this.#isInDoubt = view.isInDoubt
     this.#tracks = request.registration.behaviour.options.track === true
+    this.#lostOwned = causes.some(isLoss)
     this.#before = view.readStore ? new Set(request.memory?.pending) : undefined
   }
 
@@ -146,21 +152,29 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     return this.request.registration.caches.get(kindKey) ?? Feeds.of(this.#host.feeds, kindKey)
   }
 
-  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
-  #requested(store: string, kind: string, key: Key): Raw | undefined {
-    const { name, namespace, object, registration } = this.request
-    const isRequested = name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
+  #isRequested(store: string, kind: string, key: Key): boolean {
+    const { name, namespace, registration } = this.request
+    return name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
       store === registration.store.name
+  }
+
+  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
+  #requested(): Raw | undefined {
+    const { object, registration } = this.request
     const informer = registration.own?.feed.informer
-    return isRequested && informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
+    return informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
+  }
+
+  /** From a cache; nothing: the store must answer. */
+  #cached(store: string, kind: string, kindKey: string, key: Key): Raw | "absent" | undefined {
+    if (!this.#mayAskCaches(kindKey)) return undefined
+    if (!this.#isRequested(store, kind, key)) return Feeds.get(this.#caches(kindKey), key)
+    return this.#lostOwned ? undefined : this.#requested() ?? Feeds.get(this.#caches(kindKey), key)
   }
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const kindKey = Feeds.kindKey(store, kind)
-    const found = this.#mayAskCaches(kindKey)
-      ? this.#requested(store, kind, key) ?? Feeds.get(this.#caches(kindKey), key)
-      : undefined
+    const found = this.#cached(store, kind, Feeds.kindKey(store, kind), key)
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found
@@ -177,18 +191,21 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
     for (const object of objects) {
-      this.#knows(store, kind, object.metadata.resourceVersion)
+      this.#knows(store, kind, object)
       if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
     }
   }
 
-  /** The caches that wake the key may not have shown this yet. */
-  #knows(store: string, kind: string, revision: Revision.Revision): void {
+  /** The caches that wake the key may not have shown this yet; where one never will, the key runs again. */
+  #knows(store: string, kind: string, object: Raw): void {
     const { request } = this
     const caches = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
-    for (const feed of caches) Feeds.knows(feed, request, revision)
-    if (!request.isWatching) return
-    for (const feed of Dynamic.feedsOf(this.#host.dynamic, store, kind, request)) Feeds.knows(feed, request, revision)
+    const others = request.isWatching ? Dynamic.feedsOf(this.#host.dynamic, store, kind, request) : none
+    for (const feeds of [caches, others]) {
+      for (const feed of feeds) {
+        if (Feeds.knows(feed, request, object)) Inputs.addKey(request.registration, request, Inputs.relisted, 2)
+      }
+    }
   }
 
   #noteKind(store: string, kind: string): void {
@@ -209,7 +226,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   ): void {
     this.#noteKind(store, kind)
     const { object } = written
-    if (!written.removed) this.#knows(store, kind, object.metadata.resourceVersion)
+    if (!written.removed) this.#knows(store, kind, object)
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
@@ -235,7 +252,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
         removed,
         holds: feed.informer.full
       }
-      remember(memory, write, Feeds.seen(feed, key), this.#host.now())
+      remember(memory, write, Feeds.seen(feed, key), Feeds.upTo(feed), this.#host.now())
       if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
     }
   }

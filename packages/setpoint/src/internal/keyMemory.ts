@@ -103,31 +103,38 @@ const shows = <Cache>(write: Pending<Cache>, seen: Seen | undefined): boolean =>
     : seen !== undefined && reaches(seen.revision, write.revision)
 
 /**
- * Remembers an acknowledged write at a cache, unless the cache shows it already. Of an object that this pass created and
- * deleted the cache may hold nothing because it is behind: the Deleted event is awaited then.
+ * Remembers an acknowledged write at a cache, unless the cache shows it already, or is past it (`upTo`): what became of it
+ * is shown then. Of an object that this pass created and deleted the cache may hold nothing because it is behind: the
+ * Deleted event is awaited then.
  */
 export const wrote = <Cache>(
   memory: KeyMemory<Cache>,
   write: Pending<Cache>,
   seen: Seen | undefined,
+  upTo: Revision.Revision | undefined,
   now: number
 ): void => {
   const isBehind = memory.pending.some((earlier) => earlier.cache === write.cache && earlier.object === write.object)
   if (!write.removed) memory.ownRevisions.add(write.revision)
-  if ((write.removed && isBehind) || !shows(write, seen)) awaitShown(memory, write, now)
+  if (write.removed && isBehind) return awaitShown(memory, write, now)
+  if (!shows(write, seen) && (write.removed || !isPast(upTo, write))) awaitShown(memory, write, now)
 }
+
+const isPast = <Cache>(upTo: Revision.Revision | undefined, write: Pending<Cache>): boolean =>
+  upTo !== undefined && reaches(upTo, write.revision)
 
 /**
  * What the store answers to a pass that does not know what became of its writes may be one of them: it is awaited like one
- * that was acknowledged, unless the cache shows it already.
+ * that was acknowledged, unless the cache shows it already or is past it.
  */
 export const found = <Cache>(
   memory: KeyMemory<Cache>,
   write: Pending<Cache>,
   seen: Seen | undefined,
+  upTo: Revision.Revision | undefined,
   now: number
 ): void => {
-  if (!shows(write, seen)) awaitShown(memory, write, now)
+  if (!shows(write, seen) && !isPast(upTo, write)) awaitShown(memory, write, now)
 }
 
 const awaitShown = <Cache>(memory: KeyMemory<Cache>, write: Pending<Cache>, now: number): void => {

@@ -10,7 +10,9 @@ import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
 import * as Actors from "./actors.ts"
+import * as Asides from "./asides.ts"
 import * as BootFaults from "./bootFaults.ts"
+import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
 import * as Bounds from "./checks/bounds.ts"
@@ -62,8 +64,9 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: Checks.Baseline | undefined
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.look, takeStep, kill })
-  const leak = Guard.watch(options.isRecorded, () => {
+  const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
+  const world: World.World = World.make(spec, source, calls, { judge, look: Checks.look, takeStep, kill })
+  const leak = guarded(world, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
   })
@@ -71,7 +74,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   const end = world.violation === undefined ? Checks.endState(world) : undefined
   const counts = new Map(world.notes.counts)
   if (world.violation === undefined) {
-    Guard.watch(options.isRecorded, () => {
+    guarded(world, () => {
       runsAgain(world)
       if (world.violation === undefined) restartIsNoOp(world)
     })
@@ -91,7 +94,11 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   }
 }
 
-const judge: World.Hooks["judge"] = (world, change, sent) => {
+/** What leaks is caught; where the run is told, so is where the user's calls are made. */
+export const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
+  Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
+
+export const judge: World.Hooks["judge"] = (world, change, sent) => {
   Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
@@ -119,7 +126,7 @@ const live = (world: World.World): void => {
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
-const bookmark = (world: World.World): void => {
+export const bookmark = (world: World.World): void => {
   Loop.after(world.loop, undefined, bookmarkMillis, () => {
     MemoryStore.Core.bookmark(world.core)
     bookmark(world)
@@ -127,7 +134,7 @@ const bookmark = (world: World.World): void => {
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
-const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
+export const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
   const isQuiet = Loop.runUntil(
     world.loop,
     millis,
@@ -155,7 +162,7 @@ const phaseTwo = (world: World.World): void => {
 }
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
-const settle = (world: World.World): void => {
+export const settle = (world: World.World): void => {
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
@@ -201,7 +208,7 @@ const restartIsNoOp = (world: World.World): void => {
 // users
 // ---------------------------------------------------------------------------------------------------------------------
 
-const takeStep = (world: World.World): void => {
+export const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined) return
   world.stepsTaken++
@@ -268,7 +275,7 @@ const remove = (world: World.World, text: string): void => {
 // the process
 // ---------------------------------------------------------------------------------------------------------------------
 
-const kill = (world: World.World, process: Loop.Process): void => {
+export const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
   for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
@@ -279,7 +286,7 @@ const kill = (world: World.World, process: Loop.Process): void => {
 }
 
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
-const overlap = (world: World.World, process: Loop.Process): void => {
+export const overlap = (world: World.World, process: Loop.Process): void => {
   boot(world, process.boot + 1)
   Loop.after(world.loop, undefined, overlapMillis, () => {
     if (!process.isAlive) return
@@ -290,7 +297,7 @@ const overlap = (world: World.World, process: Loop.Process): void => {
 }
 
 /** P13: a graceful stop ends within its bound, and nothing is written after it. */
-const stop = (world: World.World, { fiber, process }: World.Running): void => {
+export const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
   if (!process.isAlive) return // killed while it stopped
@@ -302,15 +309,16 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
-const boot = (world: World.World, number: number): void => {
+export const boot = (world: World.World, number: number): void => {
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
+  const store = Store.make(driver)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
   const services = Context.make(StoreDriver.StoreDriver, driver).pipe(
-    Context.add(Store.Store, Store.make(driver)),
+    Context.add(Store.Store, world.calls === undefined ? store : Calls.watched(world.calls, store)),
     Context.merge(Context.mergeAll(...outside))
   )
   const program = Effect.scopedWith((scope) =>
@@ -345,6 +353,7 @@ const notBuilt = (world: World.World, process: Loop.Process, why: string): void 
 /** What is quiet or watched, and else as in production. */
 const seams = (world: World.World, process: Loop.Process): Context.Context<never> =>
   Context.make(Controller.Observer, observerOf(world, process)).pipe(
+    Context.add(Asides.Process, process.label),
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
     Context.add(Metric.MetricRegistry, new Map()),
@@ -362,12 +371,15 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     world.notes.lastPasses.set(here, pass)
     Checks.passStarted(world, pass)
     world.started.set(name, world.loop.steps)
+    Asides.passStarted(world, process.label, pass)
   },
   passEnded: (pass, end) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
+    world.passLog?.push({ process: process.label, pass, end })
+    Asides.passEnded(world, process.label, pass, end)
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })

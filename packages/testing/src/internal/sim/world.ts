@@ -11,7 +11,8 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
@@ -37,6 +38,15 @@ export interface Hooks {
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
 }
+
+export interface EndedPass {
+  readonly process: string
+  readonly pass: Pass.Pass
+  readonly end: Controller.End
+}
+
+/** Whose turn it is, and what a line says of it. */
+export type Turn = Pick<Line, "who" | "site" | "pass" | "bound">
 
 /** An old view: a snapshot that the store still keeps. */
 export interface OldView {
@@ -95,6 +105,14 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** Passes that ended; kept only where lines are. */
+  readonly passLog: Array<EndedPass> | undefined
+  /** By kind: watches whose events wait until they are let go, by what lets them. */
+  readonly held: Map<string, Array<() => void>>
+  /** The user's calls, where the run is told. */
+  readonly calls: Calls.Calls | undefined
+  /** The call that takes its turn now: lines of its process are its doing. */
+  turn: Turn | undefined
   hash: number
   /** By registration and key: when its last pass began, in steps of the loop. */
   readonly started: Map<string, number>
@@ -112,7 +130,7 @@ export interface World {
   wasUnmatched: boolean
 }
 
-export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, hooks: Hooks): World => {
+export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | undefined, hooks: Hooks): World => {
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
@@ -145,7 +163,11 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     oldView: undefined,
     lateList: undefined,
     informed: new Set(),
-    lines: isRecorded ? [] : undefined,
+    lines: calls === undefined ? undefined : [],
+    calls,
+    turn: undefined,
+    passLog: calls === undefined ? undefined : [],
+    held: new Map(),
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
@@ -164,9 +186,10 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A line of the story, and a part of its hash. */
-export const tell = (world: World, who: string, text: string, isFault = false): void => {
+export const tell = (world: World, who: string, text: string, isFault = false, change?: Change): void => {
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
-  world.lines?.push({ millis: world.loop.now, who, text, isFault })
+  const turn = world.turn?.who === who ? world.turn : undefined
+  world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
 }
 
 /** The first law that breaks ends the run; others that show in the same step are told beside it. */
@@ -233,7 +256,7 @@ const committed = (
   if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
-  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
+  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`, false, change)
   noteWanted(world, change)
   world.hooks.judge(world, change, { ...sent, isBeat })
 }
