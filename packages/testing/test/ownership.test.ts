@@ -37,6 +37,23 @@ describe("an owner that is gone, which its cache does not know", () => {
       assert.strictEqual(world.list(Part).length, 0)
     }))
 
+  it.effect("[E10] is seen no more once its next life was: the next pass waits for the cache", () =>
+    Effect.gen(function*() {
+      const world = yield* Sim.world({ controllers: keeps })
+      yield* world.run(create)
+      yield* world.settle
+      yield* world.hold(App)
+      yield* world.run(Store.deleteUnconditionally(App, { name: "a" }))
+      yield* world.run(create)
+      yield* world.advance("5 seconds")
+      const story = yield* world.story
+      assert.deepStrictEqual([parts(story, "create"), parts(story, "update")], [2, 0])
+      const [owner] = world.get(Part, "a")?.metadata.ownerReferences ?? []
+      assert.strictEqual(owner?.uid, world.get(App, "a")?.metadata.uid)
+      yield* world.letGo(App)
+      yield* world.settle
+    }))
+
   it.effect("[E10] a part that somebody deleted is made again all the same", () =>
     Effect.gen(function*() {
       const world = yield* Sim.world({ controllers: keeps })
