@@ -32,6 +32,9 @@ export interface Shape<S> {
 const isNightly = process.env["SETPOINT_NIGHTLY"] !== undefined
 const budget = isNightly ? { depth: 2, maxRuns: 100_000, random: 1_000 } : { depth: 1, random: 20 }
 
+/** Tests of a file run side by side and wait for each other: in milliseconds. */
+const timeout = isNightly ? 3_600_000 : 300_000
+
 /** Runs until the wrong twin is found, by its least number of deviations. */
 const affordable = [20, 500, 20_000]
 
@@ -52,20 +55,20 @@ export const specify = <S>(shapes: ReadonlyArray<Shape<S>>): void => {
           assert.isAtMost(failure.runs, affordable[least] ?? 0, failure.report)
           const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
           assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
-        }))
+        }), timeout)
 
       if (published !== undefined) {
         it.effect("the wrong twin breaks in the way that was published", () =>
           Effect.gen(function*() {
             const failure = yield* Effect.flip(Sim.replay(wrong.options, published))
             assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
-          }))
+          }), timeout)
       }
 
-      it.effect("the right twin is clean", () => isClean(right.options))
+      it.effect("the right twin is clean", () => isClean(right.options), timeout)
 
       const { guarded } = wrong
-      if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded))
+      if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded), timeout)
     })
   }
 }
