@@ -5,24 +5,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Effect from "effect/Effect"
-import type { App, Cloud } from "../../corpus/kit.ts"
+import type { App } from "../../corpus/kit.ts"
 
-type Options = Sim.Options<App, Cloud>
-
-interface Right {
-  readonly options: Options
+interface Right<A, S> {
+  readonly options: Sim.Options<A, S>
 }
 
-interface Wrong {
-  readonly options: Options
+interface Wrong<A, S> {
+  readonly options: Sim.Options<A, S>
   /** The same wrong twin where the engine's own guard is left in place: it is clean. */
-  readonly guarded?: Options
+  readonly guarded?: Sim.Options<A, S>
 }
 
-export interface Shape {
+/** Of Apps, or of another kind `A`, with services `S` outside. */
+export interface Shape<A = App, S = unknown> {
   readonly id: string
-  readonly wrong: Wrong
-  readonly right: Right
+  readonly wrong: Wrong<A, S>
+  readonly right: Right<A, S>
   /** What the wrong twin breaks, and with how many deviations at least. */
   readonly law: string
   readonly least: number
@@ -35,7 +34,7 @@ const budget = isNightly ? { depth: 2, maxRuns: 100_000, random: 1_000 } : { dep
 /** Runs until the wrong twin is found, by its least number of deviations. */
 const affordable = [20, 500, 20_000]
 
-const isClean = (options: Options) =>
+const isClean = <A, S>(options: Sim.Options<A, S>) =>
   Effect.map(
     Sim.check({ ...options, ...budget }),
     (summary) => assert.strictEqual(summary.depth, budget.depth, summary.text)
@@ -43,21 +42,24 @@ const isClean = (options: Options) =>
 
 /** The tests of a table of shapes. */
 export const specify = (shapes: ReadonlyArray<Shape>): void => {
-  for (const { id, law, least, right, wrong } of shapes) {
-    describe(id, () => {
-      it.effect("the wrong twin is found, with the least number of deviations", () =>
-        Effect.gen(function*() {
-          const failure = yield* Effect.flip(Sim.check({ ...wrong.options, depth: 2, random: 0 }))
-          assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
-          assert.isAtMost(failure.runs, affordable[least] ?? 0, failure.report)
-          const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
-          assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
-        }))
+  for (const shape of shapes) specifyOne(shape)
+}
 
-      it.effect("the right twin is clean", () => isClean(right.options))
+/** The tests of a shape of any kind. */
+export const specifyOne = <A, S>({ id, law, least, right, wrong }: Shape<A, S>): void => {
+  describe(id, () => {
+    it.effect("the wrong twin is found, with the least number of deviations", () =>
+      Effect.gen(function*() {
+        const failure = yield* Effect.flip(Sim.check({ ...wrong.options, depth: 2, random: 0 }))
+        assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
+        assert.isAtMost(failure.runs, affordable[least] ?? 0, failure.report)
+        const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
+        assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
+      }))
 
-      const { guarded } = wrong
-      if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded))
-    })
-  }
+    it.effect("the right twin is clean", () => isClean(right.options))
+
+    const { guarded } = wrong
+    if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded))
+  })
 }
