@@ -25,16 +25,28 @@ import * as HL01 from "../corpus/HL-01.right.ts"
 import * as HL01Wrong from "../corpus/HL-01.wrong.ts"
 import * as HL02 from "../corpus/HL-02.right.ts"
 import * as HL02Wrong from "../corpus/HL-02.wrong.ts"
+import * as HL04 from "../corpus/HL-04.right.ts"
+import * as HL04Wrong from "../corpus/HL-04.wrong.ts"
 import * as HL05 from "../corpus/HL-05.right.ts"
 import * as HL05Wrong from "../corpus/HL-05.wrong.ts"
 import * as ID01 from "../corpus/ID-01.right.ts"
 import * as ID01Wrong from "../corpus/ID-01.wrong.ts"
+import * as ID02 from "../corpus/ID-02.right.ts"
+import * as ID02Wrong from "../corpus/ID-02.wrong.ts"
+import * as LD01 from "../corpus/LD-01.right.ts"
+import * as LD01Wrong from "../corpus/LD-01.wrong.ts"
+import * as LD02 from "../corpus/LD-02.right.ts"
+import * as LD02Wrong from "../corpus/LD-02.wrong.ts"
 import * as SS01 from "../corpus/SS-01.right.ts"
 import * as SS01Wrong from "../corpus/SS-01.wrong.ts"
 import * as SS03 from "../corpus/SS-03.right.ts"
 import * as SS03Wrong from "../corpus/SS-03.wrong.ts"
 import * as SS04 from "../corpus/SS-04.right.ts"
 import * as SS04Wrong from "../corpus/SS-04.wrong.ts"
+import * as TM01 from "../corpus/TM-01.right.ts"
+import * as TM01Wrong from "../corpus/TM-01.wrong.ts"
+import * as TM02 from "../corpus/TM-02.right.ts"
+import * as TM02Wrong from "../corpus/TM-02.wrong.ts"
 import { specify, specifyOne } from "./support/corpus.ts"
 
 specify([
@@ -50,9 +62,15 @@ specify([
   { id: "GT-04", wrong: GT04Wrong, right: GT04, law: "P6", least: 1 },
   { id: "HL-01", wrong: HL01Wrong, right: HL01, law: "P3", least: 0 },
   { id: "HL-02", wrong: HL02Wrong, right: HL02, law: "P3", least: 0 },
+  { id: "HL-04", wrong: HL04Wrong, right: HL04, law: "P3", least: 0 },
   { id: "HL-05", wrong: HL05Wrong, right: HL05, law: "P1", least: 0 },
   { id: "ID-01", wrong: ID01Wrong, right: ID01, law: "P1", least: 0 },
-  { id: "SS-01", wrong: SS01Wrong, right: SS01, law: "P8", least: 0 }
+  { id: "ID-02", wrong: ID02Wrong, right: ID02, law: "P1", least: 1 },
+  { id: "LD-01", wrong: LD01Wrong, right: LD01, law: "P6", least: 1 },
+  { id: "LD-02", wrong: LD02Wrong, right: LD02, law: "P6", least: 1 },
+  { id: "SS-01", wrong: SS01Wrong, right: SS01, law: "P8", least: 0 },
+  { id: "TM-01", wrong: TM01Wrong, right: TM01, law: "P1", least: 1 },
+  { id: "TM-02", wrong: TM02Wrong, right: TM02, law: "P6", least: 1 }
 ])
 
 specifyOne({ id: "GT-05", wrong: GT05Wrong, right: GT05, law: "P13", least: 0 })

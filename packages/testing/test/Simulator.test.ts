@@ -38,6 +38,8 @@ const spec: Spec = {
   external: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
+  admit: [],
+  replicas: 1,
   maxSteps: 20_000
 }
 

@@ -16,6 +16,7 @@ import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import type { Line, Violation } from "./story.ts"
+import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -26,6 +27,8 @@ export interface Run {
   readonly hash: number
   /** Everything that was there at rest; `undefined` where a violation came first. */
   readonly end: string | undefined
+  /** After the checks at rest. */
+  readonly writesAtRest: number
   readonly passes: number
   readonly wasUnmatched: boolean
   readonly lines: ReadonlyArray<Line>
@@ -48,6 +51,8 @@ const stopMillis = 60_000
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: string | undefined
+  /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
+  readonly isControl?: boolean
 }): Run => {
   const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
@@ -56,13 +61,22 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = world.violation === undefined ? Checks.endState(world) : undefined
-  if (world.violation === undefined) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
+  const writes = world.writes
+  if (world.violation === undefined) Guard.watch(options.isRecorded, () => goOn(world, options.isControl === true))
+  const writesAtRest = world.writes - writes
+  if (world.violation === undefined && options.isControl !== true && writesAtRest > 0) {
+    const control = run(spec, Choices.planned(world.choices.taken), { ...options, isControl: true })
+    if (control.writesAtRest < writesAtRest) {
+      World.violate(world, "P19", `a restart at rest made ${writesAtRest} writes`)
+    }
+  }
   return {
     points: world.choices.points,
     taken: world.choices.taken,
     violation: world.violation,
     hash: world.hash,
     end,
+    writesAtRest,
     passes: world.passes,
     wasUnmatched: world.wasUnmatched,
     lines: world.lines ?? []
@@ -73,6 +87,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 const live = (world: World.World): void => {
   bookmark(world)
   boot(world, 1)
+  for (let replica = 2; replica <= world.spec.replicas; replica++) boot(world, 1, `ctl-${replica}`)
   while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
     const step = world.spec.steps[world.stepsTaken]
     if (step === undefined) break
@@ -116,10 +131,11 @@ const until = (world: World.World, millis: number, isOver: () => boolean = () =>
 
 /** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 const settle = (world: World.World): void => {
+  const from = world.loop.steps
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
-    if (isAtRest(world)) return
+    if (isAtRest(world) && hasLookedAgain(world, from)) return
   }
   const { passes, writes } = world
   if (!until(world, last + 10 * 60_000) || world.writes === writes) return
@@ -130,19 +146,28 @@ const settle = (world: World.World): void => {
 const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
 
 const isAtRest = (world: World.World): boolean =>
-  world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
+  world.loop.now - world.lastWriteAt >= restMillis && world.current !== undefined &&
+  [world.current, ...world.standbys.values()].every(({ process: { held, isAlive } }) =>
+    isAlive && held === undefined
+  ) &&
   [...world.ended.values()].every((end) => well.has(end)) &&
   [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
 
+/** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
+const hasLookedAgain = (world: World.World, from: number): boolean =>
+  [...world.ended].every(([here, end]) =>
+    end !== "RequeueAfter" || (world.started.get(here.slice(here.indexOf(" ") + 1)) ?? 0) > from
+  )
+
 /** P19: who starts at rest has nothing to do. */
-const restartIsNoOp = (world: World.World): void => {
-  const { current, writes } = world
+const goOn = (world: World.World, isControl: boolean): void => {
+  const { current } = world
   if (current === undefined) return
-  World.tell(world, "world", "restarted at rest")
-  kill(world, current.process)
+  if (!isControl) {
+    World.tell(world, "world", "restarted at rest")
+    for (const { process } of [current, ...world.standbys.values()]) kill(world, process)
+  }
   until(world, world.loop.now + restartMillis + restMillis)
-  if (world.writes === writes) return
-  World.violate(world, "P19", `a restart at rest made ${world.writes - writes} writes`)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -162,12 +187,14 @@ const takeStep = (world: World.World): void => {
 
 /** Between two steps the world is at rest: what can happen to it then. */
 const interlude = (world: World.World): void => {
+  for (const standby of world.standbys.values()) disturb(world, standby)
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
   const offered = [
-    "restart",
-    "stop",
+    ...disturbances(current),
     "overlap",
+    "ahead",
+    "back",
     ...oldRevisions(world).map((revision) => `old:${revision}`),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
@@ -176,12 +203,32 @@ const interlude = (world: World.World): void => {
   const [fault, argument = ""] = alternative.split(":")
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "ahead" || fault === "back") return Time.jump(world, fault)
+  if (fault === "pause") return Time.pause(world, current.process)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
   if (fault === "old") world.oldList = Number(argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
   world.oldList = undefined
+}
+
+/** What can happen to a process at rest. One that stands still hears no signal. */
+const disturbances = ({ process }: World.Running): ReadonlyArray<string> =>
+  process.held === undefined ? ["restart", "stop", "pause"] : ["restart"]
+
+/** The same for a replica. */
+const disturb = (world: World.World, replica: World.Running): void => {
+  const { process } = replica
+  if (!process.isAlive) return
+  const offered = disturbances(replica).filter((alternative) => isWanted(world, alternative))
+  const fault = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}/${process.name}`, offered)
+  if (fault === undefined) return
+  World.tell(world, process.label, sentence(fault), true)
+  if (fault === "pause") return Time.pause(world, process)
+  if (fault === "stop") return stop(world, replica)
+  kill(world, process)
+  until(world, world.loop.now + 2 * restartMillis)
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
@@ -217,13 +264,13 @@ const kill = (world: World.World, process: Loop.Process): void => {
   for (const passes of [world.running, world.ended]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
-  const isCurrent = world.current?.process === process
-  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+  const isCurrent = [world.current, ...world.standbys.values()].some((running) => running?.process === process)
+  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1, process.name))
 }
 
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
 const overlap = (world: World.World, process: Loop.Process): void => {
-  boot(world, process.boot + 1)
+  boot(world, process.boot + 1, process.name)
   Loop.after(world.loop, undefined, overlapMillis, () => {
     if (!process.isAlive) return
     World.tell(world, process.label, "ended")
@@ -236,6 +283,7 @@ const overlap = (world: World.World, process: Loop.Process): void => {
 const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
+  if (process.held !== undefined && !until(world, world.loop.now + stopMillis)) return // it stood still meanwhile
   if (!process.isAlive) return // killed while it stopped
   if (fiber.pollUnsafe() === undefined) {
     return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
@@ -245,8 +293,8 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
-const boot = (world: World.World, number: number): void => {
-  const process = Loop.startProcess(world.loop, "ctl", number)
+const boot = (world: World.World, number: number, name = "ctl"): void => {
+  const process = Loop.startProcess(world.loop, name, number)
   if (number > 1) {
     const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
     World.tell(world, process.label, `started${at}`)
@@ -275,7 +323,9 @@ const boot = (world: World.World, number: number): void => {
     ),
     Effect.provideContext(seams(world, process))
   )
-  world.current = { process, fiber: Loop.fork(process, program) }
+  const running = { process, fiber: Loop.fork(process, program) }
+  if (name === "ctl") world.current = running
+  else world.standbys.set(name, running)
 }
 
 /** What is quiet or watched, and else as in production. */

@@ -1,6 +1,7 @@
 /** What is simulated, with every default filled in. */
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
+import type { Admission } from "./admission.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
 import type { Step } from "./workload.ts"
@@ -22,7 +23,10 @@ export const faults = [
   "stop",
   "old",
   "delete",
-  "overlap"
+  "overlap",
+  "pause",
+  "ahead",
+  "back"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -44,7 +48,10 @@ export const inWords: Readonly<Record<Fault, string>> = {
   stop: "process stopped gracefully, and started anew",
   old: "process killed, and its next lists served at an older revision",
   delete: "somebody deleted the object",
-  overlap: "a second process started, and the first went on for 30 s"
+  overlap: "a second process started, and the first went on for 30 s",
+  pause: "the process stood still for 45 s",
+  ahead: "the clock on the wall jumped 12 h ahead",
+  back: "the clock on the wall jumped 30 s back"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean
@@ -59,6 +66,10 @@ export interface Spec {
   readonly atRest: Readonly<Record<string, (view: View) => boolean>>
   readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly faults: ReadonlySet<Fault>
+  /** What the server makes of what is written. */
+  readonly admit: ReadonlyArray<Admission>
+  /** Processes that run the Layer at once. */
+  readonly replicas: number
   readonly seed: number
   readonly maxSteps: number
 }
