@@ -35,6 +35,9 @@
  * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
  *
+ * What a pass read or wrote at the store may be ahead of a cache that wakes its key. Told change by change the cache comes
+ * to it; listed anew it may never show it, so whoever is ahead then runs again, as after a difference (E6 of `Informer`).
+ *
  * What remains: this covers the key's own writes, in this process. Another key's writes, another process's, and those of
  * the process before a restart may not be seen yet; deterministic names for what a reconciler creates close that gap.
  *
@@ -46,7 +49,8 @@
  * **Memory**
  *
  * A request for each object of the own kind that was ever added, on its cache entry; of any other key only while it is
- * live. What E10 and E11 remember of a key is dropped when its caches have shown what it wrote.
+ * live. What E10 and E11 remember of a key is dropped when its caches have shown what it wrote; that it
+ * is ahead of a cache, when the cache is that far or listed anew (where revisions have no order, only then).
  *
  * @since 0.1.0
  */
@@ -366,34 +370,39 @@ export const layerFor = <R>(
 ): Layer.Layer<never, RegistrationError, R | Store | Controller> =>
   Layer.effectDiscard(Effect.flatMap(Controller, (controller) => controller.register(reconciler, options)))
 
-const closeAll = (engine: Engine.Engine): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    yield* Semaphore.withPermit(engine.registering, Effect.sync(() => void (engine.isClosed = true)))
-    yield* Effect.forEach(
-      [...engine.registrations.values(), ...engine.closing.values()],
-      (registration) => Engine.close(engine, registration, registration.owner.drainMillis),
-      { concurrency: "unbounded", discard: true }
-    )
-    Workers.close(engine.pool)
-  })
+const closeAll = Effect.fnUntraced(function*(engine: Engine.Engine) {
+  yield* Semaphore.withPermit(engine.registering, Effect.sync(() => void (engine.isClosed = true)))
+  yield* Effect.forEach(
+    [...engine.registrations.values(), ...engine.closing.values()],
+    (registration) => Engine.close(engine, registration, registration.owner.drainMillis),
+    { concurrency: "unbounded", discard: true }
+  )
+  Workers.close(engine.pool)
+})
 
 const register = <R>(
   engine: Engine.Engine,
   reconciler: Reconciler<R>,
   options: RegisterOptions = {}
 ): Effect.Effect<Registration, RegistrationError, R | Store | Scope.Scope> =>
-  Effect.gen(function*() {
-    const store = yield* Store
-    const drainMillis = options.drain === undefined ? engine.drainMillis : yield* Effect.mapError(
-      duration("drain", options.drain, 0),
-      ({ why }): Engine.Flaw => ({ field: "drain", why })
-    )
-    const registration = yield* Engine.register(engine, store, reconciler, {
-      onDuplicate: options.onDuplicate ?? "swap",
-      drainMillis
-    })
-    return handleOf(registration)
-  }).pipe(Effect.mapError((flaw) => invalid(reconciler.name, flaw)))
+  Effect.mapError(registered(engine, reconciler, options), (flaw) => invalid(reconciler.name, flaw))
+
+const registered = Effect.fnUntraced(function*<R>(
+  engine: Engine.Engine,
+  reconciler: Reconciler<R>,
+  options: RegisterOptions
+) {
+  const store = yield* Store
+  const drainMillis = options.drain === undefined ? engine.drainMillis : yield* Effect.mapError(
+    duration("drain", options.drain, 0),
+    ({ why }): Engine.Flaw => ({ field: "drain", why })
+  )
+  const registration = yield* Engine.register(engine, store, reconciler, {
+    onDuplicate: options.onDuplicate ?? "swap",
+    drainMillis
+  })
+  return handleOf(registration)
+})
 
 const find = (engine: Engine.Engine, name: string): Effect.Effect<Registrations.Registration, RegistrationError> =>
   Effect.suspend(() => {

@@ -156,16 +156,18 @@ export const run = (
  * @since 0.1.0
  */
 export const layer = (options: Options = {}): Layer.Layer<never, RateLimiter.InvalidOptions, Store> =>
-  Layer.effectDiscard(Effect.gen(function*() {
-    const store = yield* Store
-    if (store.driver.capabilities.collector) return
-    yield* validated(options)
-    yield* run(store.driver, { ...options, store: options.store ?? store.name }).pipe(
-      Effect.catchDefect((defect) => Effect.logError("the collector starts anew after a defect", defect)),
-      Effect.repeat(Schedule.spaced("1 second")),
-      Effect.forkScoped({ startImmediately: true })
-    )
-  }))
+  Layer.effectDiscard(collecting(options))
+
+const collecting = Effect.fnUntraced(function*(options: Options) {
+  const store = yield* Store
+  if (store.driver.capabilities.collector) return
+  yield* validated(options)
+  yield* run(store.driver, { ...options, store: options.store ?? store.name }).pipe(
+    Effect.catchDefect((defect) => Effect.logError("the collector starts anew after a defect", defect)),
+    Effect.repeat(Schedule.spaced("1 second")),
+    Effect.forkScoped({ startImmediately: true })
+  )
+})
 
 const validated = ({ workers = 4 }: Options): Effect.Effect<void, RateLimiter.InvalidOptions> =>
   Number.isInteger(workers) && workers > 0 ? Effect.void : Effect.fail(

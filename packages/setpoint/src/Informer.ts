@@ -685,31 +685,30 @@ export const health = (self: Informer): Effect.Effect<Health> =>
  * @category subscribing
  * @since 0.1.0
  */
-export const subscribe = <A = never>(
+export const subscribe = Effect.fnUntraced(function*<A = never>(
   self: Informer,
   handler: Handler
-): Effect.Effect<Subscription<A>, never, Scope.Scope> =>
-  Effect.gen(function*() {
-    const { state } = self.work
-    const subscription = yield* Effect.acquireRelease(
-      Effect.sync(() => Rules.subscribe(state, handler)),
-      (subscription) => unsubscribe(state, subscription)
-    )
-    if (subscription.told !== undefined) {
-      yield* Run.sliced(Cache.entries(state.cache), (entry) => Rules.replay(state, subscription, entry))
-      Rules.replayed(subscription)
+): Effect.fn.Return<Subscription<A>, never, Scope.Scope> {
+  const { state } = self.work
+  const subscription = yield* Effect.acquireRelease(
+    Effect.sync(() => Rules.subscribe(state, handler)),
+    (subscription) => unsubscribe(state, subscription)
+  )
+  if (subscription.told !== undefined) {
+    yield* Run.sliced(Cache.entries(state.cache), (entry) => Rules.replay(state, subscription, entry))
+    Rules.replayed(subscription)
+  }
+  yield* Run.logDefects(self.work)
+  return {
+    get: (entry) =>
+      subscription.index === undefined
+        ? undefined
+        : Cache.slot(entry as Cache.Entry, subscription.index) as A | undefined, // what `set` of this slot put there
+    set: (entry, value) => {
+      if (subscription.active) Cache.setSlot(entry as Cache.Entry, Rules.slotOf(state, subscription), value)
     }
-    yield* Run.logDefects(self.work)
-    return {
-      get: (entry) =>
-        subscription.index === undefined
-          ? undefined
-          : Cache.slot(entry as Cache.Entry, subscription.index) as A | undefined, // what `set` of this slot put there
-      set: (entry, value) => {
-        if (subscription.active) Cache.setSlot(entry as Cache.Entry, Rules.slotOf(state, subscription), value)
-      }
-    }
-  })
+  }
+})
 
 const unsubscribe = Effect.fnUntraced(function*(state: Rules.State, subscription: Rules.Subscription) {
   Rules.unsubscribe(state, subscription)

@@ -187,6 +187,16 @@ export const custom = <F extends Family>(
 })
 
 /**
+ * Whether series are shown at all. A program that nobody measures, as a simulated one, is spared what they cost to begin.
+ *
+ * @category references
+ * @since 0.1.0
+ */
+export const Enabled: Context.Reference<boolean> = Context.Reference<boolean>("setpoint/Metrics/Enabled", {
+  defaultValue: () => true
+})
+
+/**
  * Shows series until the Scope closes. A series that another one replaced meanwhile (same name, same labels) stays the
  * other's.
  *
@@ -211,6 +221,7 @@ export const custom = <F extends Family>(
 export const register = (series: Iterable<Series>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.contextWith((context: Context.Context<Scope.Scope>) =>
     Effect.suspend(() => {
+      if (!Context.get(context, Enabled)) return Effect.void
       const room = roomIn(Context.get(context, Metric.MetricRegistry))
       let refused: string | undefined
       const registrations: Array<Metric.Registration> = []

@@ -41,6 +41,8 @@ export type Cause =
 export interface Reader {
   readonly get: (store: string, kind: string, key: Key) => Raw | "absent" | undefined
   readonly list: (store: string, kind: string, options: ReaderListOptions) => ReadonlyArray<Raw> | undefined
+  /** What the store answered, where no cache did: it may be ahead of those that wake the key (E6). */
+  readonly fetched: (store: string, kind: string, objects: ReadonlyArray<Raw>) => void
 }
 
 /** @category models @since 0.1.0 */

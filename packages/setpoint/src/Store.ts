@@ -275,18 +275,21 @@ export const make = (
       return Effect.flatMap(readOne(pass, kind, key.success), (raw) => decoded("get", kind, raw))
     })
 
-  /** From the store itself; a pass that tracks its reads hears the answer. */
+  /** From the store itself; the pass hears the answer. */
   const readOne = (pass: Pass.Pass | undefined, kind: AnyKind, key: Key): Effect.Effect<Raw, StoreError> => {
     const read = driver.get(kind.address, key, mostRecent)
-    const tracker = pass?.tracker
-    if (tracker === undefined) return read
-    return Effect.tapError(
-      Effect.tap(read, (raw) => Effect.sync(() => tracker.gotOne(name, kind, key, raw))),
-      (error) =>
-        Effect.sync(() => {
-          if (error.reason._tag === "NotFound") tracker.gotOne(name, kind, key, undefined)
-        })
-    )
+    if (pass === undefined) return read
+    const { reader, tracker } = pass
+    const heard = Effect.map(read, (raw) => {
+      reader.fetched(name, kind.groupKind, [raw])
+      tracker?.gotOne(name, kind, key, raw)
+      return raw
+    })
+    if (tracker === undefined) return heard
+    return Effect.tapError(heard, (error) =>
+      Effect.sync(() => {
+        if (error.reason._tag === "NotFound") tracker.gotOne(name, kind, key, undefined)
+      }))
   }
 
   const latest: Service["latest"] = (kind, input) =>
@@ -317,6 +320,7 @@ export const make = (
       return Effect.map(
         driver.list(kind.address, { ...filter, consistency: consistency ?? "mostRecent", limit, page }),
         (found) => {
+          pass?.reader.fetched(name, kind.groupKind, found.items)
           if (page === undefined && found.next === undefined) pass?.tracker?.gotMany(name, kind, filter, found.items)
           return listOf(door, kind, found)
         }

@@ -92,7 +92,7 @@ describe("EventRecorder", () => {
         causes: [],
         otherCauses: 0,
         calls: 0,
-        reader: { get: () => undefined, list: () => undefined },
+        reader: { get: () => undefined, list: () => undefined, fetched: () => {} },
         writes: {
           acknowledged: (_, kind) => written.push(kind),
           unknown: () => {},

@@ -44,6 +44,12 @@ describe("Metrics", () => {
       assert.include(yield* scrape, "} 2")
     }).pipe(isolated))
 
+  it.effect("where metrics are off, nothing is shown", () =>
+    Effect.gen(function*() {
+      yield* Effect.provideService(Metrics.register([depth(() => 1)]), Metrics.Enabled, false)
+      assert.notInclude(yield* scrape, "workqueue_depth")
+    }).pipe(isolated))
+
   it.effect("histograms expose cumulative buckets, sum and count", () =>
     Effect.gen(function*() {
       const read = (): Metrics.Distribution => ({ buckets: [[0.1, 1], [1, 3], [Infinity, 4]], count: 4, sum: 7.5 })

@@ -306,7 +306,7 @@ const makePass = (reader: Partial<Pass.Reader>) => {
     causes: [],
     otherCauses: 0,
     calls: 0,
-    reader: { get: () => undefined, list: () => undefined, ...reader },
+    reader: { get: () => undefined, list: () => undefined, fetched: () => {}, ...reader },
     writes: {
       acknowledged: (_, __, key, { changed, object, removed }) => {
         const what = removed ? "removed" : changed ? "changed" : "unchanged"

@@ -49,8 +49,8 @@ export const options: Sim.Options<App, Machines> = {
   matches: (app) => app.status !== undefined,
   atRest: {
     "no machine runs that no App knows": (world) => {
-      const known = world.list(App).map(({ status }) => status?.phase)
-      return [...world.external(machines).running.keys()].every((id) => known.includes(id))
+      const known = new Set(world.list(App).map(({ status }) => status?.phase))
+      return [...world.external(machines).running.keys()].every((id) => known.has(id))
     }
   }
 }

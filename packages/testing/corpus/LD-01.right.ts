@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Controller, Pass, Reconciler, Store } from "setpoint"
 import { App, createApp, resizeApp } from "./kit.ts"
-import { elect, fakeLock, Lock, Pod } from "./lock.ts"
+import { elect, fakeLock, type Lock, Pod } from "./lock.ts"
 
 const lock = fakeLock()
 

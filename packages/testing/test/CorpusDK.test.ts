@@ -1,4 +1,7 @@
 /** Shapes of the classes D to K: names, deletion, loops, statuses, the world outside, gates, time, two leaders. */
+import { assert, describe, it } from "@effect/vitest"
+import { Sim } from "@setpoint/testing"
+import * as Effect from "effect/Effect"
 import * as DL01 from "../corpus/DL-01.right.ts"
 import * as DL01Wrong from "../corpus/DL-01.wrong.ts"
 import * as DL02 from "../corpus/DL-02.right.ts"
@@ -33,6 +36,7 @@ import * as ID01 from "../corpus/ID-01.right.ts"
 import * as ID01Wrong from "../corpus/ID-01.wrong.ts"
 import * as ID02 from "../corpus/ID-02.right.ts"
 import * as ID02Wrong from "../corpus/ID-02.wrong.ts"
+import type { App } from "../corpus/kit.ts"
 import * as LD01 from "../corpus/LD-01.right.ts"
 import * as LD01Wrong from "../corpus/LD-01.wrong.ts"
 import * as LD02 from "../corpus/LD-02.right.ts"
@@ -47,9 +51,9 @@ import * as TM01 from "../corpus/TM-01.right.ts"
 import * as TM01Wrong from "../corpus/TM-01.wrong.ts"
 import * as TM02 from "../corpus/TM-02.right.ts"
 import * as TM02Wrong from "../corpus/TM-02.wrong.ts"
-import { specify, specifyOne } from "./support/corpus.ts"
+import { specify } from "./support/corpus.ts"
 
-specify([
+specify<unknown, App>([
   { id: "DL-01", wrong: DL01Wrong, right: DL01, law: "P4", least: 0 },
   { id: "DL-02", wrong: DL02Wrong, right: DL02, law: "P4", least: 1 },
   { id: "DL-03", wrong: DL03Wrong, right: DL03, law: "P6", least: 0 },
@@ -73,6 +77,20 @@ specify([
   { id: "TM-02", wrong: TM02Wrong, right: TM02, law: "P6", least: 1 }
 ])
 
-specifyOne({ id: "GT-05", wrong: GT05Wrong, right: GT05, law: "P13", least: 0 })
-specifyOne({ id: "SS-03", wrong: SS03Wrong, right: SS03, law: "P6", least: 1 })
-specifyOne({ id: "SS-04", wrong: SS04Wrong, right: SS04, law: "P6", least: 0 })
+specify([{ id: "GT-05", wrong: GT05Wrong, right: GT05, law: "P13", least: 0 }])
+specify([{ id: "SS-03", wrong: SS03Wrong, right: SS03, law: "P6", least: 1 }])
+specify([{ id: "SS-04", wrong: SS04Wrong, right: SS04, law: "P6", least: 0 }])
+
+describe("LD-02 behind the fence", () => {
+  it.effect(
+    "no old leader writes, but one that does not know that it is one leads nobody to a result",
+    () =>
+      Effect.gen(function*() {
+        yield* Sim.check({ ...LD02Wrong.fenced, depth: 1, random: 0 })
+        const token = "ctl/outside/fence:apps=slow,world/step/3/ctl-2=stop"
+        const failure = yield* Effect.flip(Sim.replay(LD02Wrong.fenced, token))
+        assert.strictEqual(failure.law, "P1", failure.report)
+      }),
+    10 * 60_000
+  )
+})

@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Controller, Kind, Outcome, Owner, Reconciler, type Request, Store } from "setpoint"
@@ -96,6 +98,30 @@ describe("a clean check", () => {
         ["create App a", "edit App a", "delete App a", "create App a", "delete App a"]
       )
       yield* Sim.crashes({ controllers: right, workload, matches: hasPart })
+    }))
+})
+
+describe("the progress of a check", () => {
+  const workload = Sim.script([create, resize, remove])
+
+  it.effect("is told between batches of runs: phase, depth, and how many of how many are done", () =>
+    Effect.gen(function*() {
+      const told: Array<Sim.Progress> = []
+      const onProgress = (progress: Sim.Progress) => Effect.sync(() => void told.push(progress))
+      yield* Sim.check({ controllers: keeps, workload, matches: hasPart, depth: 1, random: 100, onProgress })
+      assert.deepStrictEqual([...new Set(told.map(({ phase }) => phase))], ["exhaustive", "random"])
+      assert.isTrue(told.every(({ done, of = Infinity }) => done <= of))
+      assert.strictEqual(told.at(-1)?.of, 100)
+      assert.isTrue(told.every(({ runs, states }, index) => states <= runs && runs > (told[index - 1]?.runs ?? 0)))
+    }))
+
+  it.effect("a check gives way between batches, so that it can be interrupted", () =>
+    Effect.gen(function*() {
+      const check = Sim.check({ controllers: keeps, workload, matches: hasPart, depth: 1, random: 1e9 })
+      const fiber = yield* Effect.forkChild(check)
+      for (let i = 0; i < 10; i++) yield* Effect.yieldNow
+      yield* Fiber.interrupt(fiber)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(fiber)))
     }))
 })
 

@@ -38,39 +38,38 @@ const whole = (field: string, input: number, least: number): Effect.Effect<numbe
     : Effect.fail({ field, why: `must be a whole number of at least ${least}, but is ${String(input)}` })
 
 /** Checks the options of a reconciler and binds it to the services it was registered with. */
-export const make = <R>(
+export const make = Effect.fnUntraced(function*<R>(
   reconciler: Reconciler<R>,
   context: Context.Context<R>
-): Effect.Effect<Behaviour, Flaw> =>
-  Effect.gen(function*() {
-    // Its services are in the context, and its Scope is added for each pass: nothing is left to ask for.
-    const options = reconciler.options as Behaviour["options"]
-    const retry = options.retry === undefined
-      ? RateLimiter.standard
-      : yield* Effect.provideContext(RateLimiter.fromSchedule(options.retry), context)
-    const requeue = options.requeue === undefined
-      ? retry
-      : yield* Effect.provideContext(RateLimiter.fromSchedule(options.requeue), context)
-    yield* whole("concurrency", options.concurrency ?? 1, 1)
-    yield* whole("weight", options.weight ?? 1, 1)
-    yield* optional("debounce.window", options.debounce?.window, 1)
-    yield* optional("debounce.maxWait", options.debounce?.maxWait, 1)
-    const { breaker } = options
-    return {
-      context,
-      reconcile: options.reconcile,
-      options,
-      retry,
-      requeue,
-      firstDelayMillis: () => retry.start(() => 0.5).next(0, undefined) ?? 0,
-      maxRetries: yield* whole("maxRetries", options.maxRetries ?? Infinity, 0),
-      deadlineMillis: yield* optional("deadline", options.deadline, 1),
-      recheckMillis: yield* millis("recheck", options.recheck ?? thirtyMinutes, 1),
-      redeliveryMillis: yield* optional("redelivery", options.redelivery, 1),
-      breaker: breaker === undefined ? undefined : {
-        passes: yield* whole("breaker.passes", breaker.passes, 1),
-        perMillis: yield* millis("breaker.per", breaker.per, 1)
-      },
-      traced: (yield* Tracer.Tracer) !== Tracer.nativeTracer
-    }
-  })
+): Effect.fn.Return<Behaviour, Flaw> {
+  // Its services are in the context, and its Scope is added for each pass: nothing is left to ask for.
+  const options = reconciler.options as Behaviour["options"]
+  const retry = options.retry === undefined
+    ? RateLimiter.standard
+    : yield* Effect.provideContext(RateLimiter.fromSchedule(options.retry), context)
+  const requeue = options.requeue === undefined
+    ? retry
+    : yield* Effect.provideContext(RateLimiter.fromSchedule(options.requeue), context)
+  yield* whole("concurrency", options.concurrency ?? 1, 1)
+  yield* whole("weight", options.weight ?? 1, 1)
+  yield* optional("debounce.window", options.debounce?.window, 1)
+  yield* optional("debounce.maxWait", options.debounce?.maxWait, 1)
+  const { breaker } = options
+  return {
+    context,
+    reconcile: options.reconcile,
+    options,
+    retry,
+    requeue,
+    firstDelayMillis: () => retry.start(() => 0.5).next(0, undefined) ?? 0,
+    maxRetries: yield* whole("maxRetries", options.maxRetries ?? Infinity, 0),
+    deadlineMillis: yield* optional("deadline", options.deadline, 1),
+    recheckMillis: yield* millis("recheck", options.recheck ?? thirtyMinutes, 1),
+    redeliveryMillis: yield* optional("redelivery", options.redelivery, 1),
+    breaker: breaker === undefined ? undefined : {
+      passes: yield* whole("breaker.passes", breaker.passes, 1),
+      perMillis: yield* millis("breaker.per", breaker.per, 1)
+    },
+    traced: (yield* Tracer.Tracer) !== Tracer.nativeTracer
+  }
+})

@@ -24,16 +24,17 @@ interface Memo {
  * uid, since a WeakMap that grows enters all its keys anew: with a million in one, nothing else runs for 70 ms.
  */
 export interface Door {
-  readonly memos: ReadonlyArray<WeakMap<object, Memo>>
+  readonly memos: Array<WeakMap<object, Memo> | undefined>
 }
 
 const shards = 64
 
-export const make = (): Door => ({ memos: Array.from({ length: shards }, () => new WeakMap()) })
+export const make = (): Door => ({ memos: Array.from({ length: shards }, () => undefined) })
 
 const memosOf = (self: Door, { uid }: Metadata): WeakMap<object, Memo> => {
   const { length } = uid
-  return self.memos[(31 * uid.charCodeAt(length - 2) + uid.charCodeAt(length - 1)) % shards || 0]
+  const shard = (31 * uid.charCodeAt(length - 2) + uid.charCodeAt(length - 1)) % shards || 0
+  return self.memos[shard] ??= new WeakMap()
 }
 
 /** The typed object of a stored one: the same one each time. */

@@ -305,14 +305,33 @@ export const wrote = (self: Dynamic, request: EngineRequest, store: string, kind
 const written: Snapshot = { _tag: "Unknown", what: "written" }
 const none: ReadonlyArray<never> = []
 
+const variantsOf = (self: Dynamic, store: string, kind: string): ReadonlyArray<Source> => {
+  const known = self.stores.get(store)
+  return (known && self.sources.get(known)?.get(kind)) ?? none
+}
+
 /** The sources of a kind that keep reads of this request until they have synced. */
 const unsynced = (self: Dynamic, store: string, kind: string, request: EngineRequest): ReadonlyArray<Source> => {
-  const known = self.stores.get(store)
-  const variants = known && self.sources.get(known)?.get(kind)
-  return variants === undefined || !variants.some((source) => source.reads.has(request))
-    ? none
-    : variants.filter((source) => source.reads.has(request))
+  const variants = variantsOf(self, store, kind)
+  return variants.some((source) => source.reads.has(request))
+    ? variants.filter((source) => source.reads.has(request))
+    : none
 }
+
+/** The open caches of a kind with which the reads of this request are not compared anyway. */
+export const feedsOf = (
+  self: Dynamic,
+  store: string,
+  kind: string,
+  request: EngineRequest
+): ReadonlyArray<Registrations.Feed> =>
+  variantsOf(self, store, kind).flatMap(({ open, reads }) => open === undefined || reads.has(request) ? [] : open.feeds)
+
+/** Whether the instance watches anything in this cache. */
+export const isFedBy = (self: Dynamic, request: EngineRequest, feed: Registrations.Feed): boolean =>
+  WatchCoordinator.requestsOf(self.coordinator, request).some(({ source }) =>
+    source.open?.feeds.includes(feed) === true
+  )
 
 const differs = (informer: Informer.Informer, snapshot: Snapshot): boolean => {
   switch (snapshot._tag) {

@@ -26,7 +26,6 @@ import * as Pass from "../Pass.ts"
 import type * as RateLimiter from "../RateLimiter.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
-import { keyText } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
@@ -35,13 +34,12 @@ import * as Behaviours from "./behaviour.ts"
 import * as Dynamic from "./dynamic.ts"
 import * as Feeds from "./feeds.ts"
 import * as Inputs from "./inputs.ts"
-import * as KeyMemory from "./keyMemory.ts"
 import * as Mapper from "./mapper.ts"
 import * as Redelivery from "./redelivery.ts"
 import * as Registrations from "./registration.ts"
-import { settleMemory } from "./runPass.ts"
 import * as Supervised from "./supervised.ts"
 import * as Telemetry from "./telemetry.ts"
+import * as Waiters from "./waiters.ts"
 import type * as Workers from "./workers.ts"
 
 type Registration = Registrations.Registration
@@ -95,33 +93,32 @@ const selectorText = (selector: Selector.Selector | string | undefined): string 
   selector === undefined || typeof selector === "string" ? selector : Selector.print(selector)
 
 /** Holds the informer of an input, and enters it among the feeds. */
-const hold = (
+const hold = Effect.fnUntraced(function*(
   engine: Engine,
   store: Store.Service,
   kind: AnyKind,
   input: InputScope,
   field: string
-): Effect.Effect<Registrations.Feed, Flaw, Scope.Scope> =>
-  Effect.gen(function*() {
-    const informer = yield* Effect.mapError(
-      WatchManager.share(engine.watches, store, kind.address, {
-        namespace: input.namespace,
-        selector: selectorText(input.selector),
-        metadataOnly: input.metadataOnly ?? false,
-        transform: input.transform,
-        cooldown: input.cooldown
-      }),
-      (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
-    )
-    const held = yield* Effect.acquireRelease(
-      Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
-      (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
-    )
-    if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
-    announce(engine, store, kind)
-    if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
-    return held.feed
-  })
+): Effect.fn.Return<Registrations.Feed, Flaw, Scope.Scope> {
+  const informer = yield* Effect.mapError(
+    WatchManager.share(engine.watches, store, kind.address, {
+      namespace: input.namespace,
+      selector: selectorText(input.selector),
+      metadataOnly: input.metadataOnly ?? false,
+      transform: input.transform,
+      cooldown: input.cooldown
+    }),
+    (error): Flaw => ({ field: `${field}.${error.option}`, why: error.why })
+  )
+  const held = yield* Effect.acquireRelease(
+    Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
+    (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
+  )
+  if (held.feed.holders === 1) yield* Waiters.listen(engine, held.feed)
+  announce(engine, store, kind)
+  if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
+  return held.feed
+})
 
 /** Holds the cache that a source of dynamic watches is of. What could be wrong with its request was checked before. */
 export const holdSource = Effect.fnUntraced(function*(engine: Engine, source: Dynamic.Source) {
@@ -135,33 +132,9 @@ export const holdSource = Effect.fnUntraced(function*(engine: Engine, source: Dy
 /** Nobody holds this cache any more: who waits for it waits in vain. */
 const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
   Effect.suspend(() => {
-    for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
+    Waiters.letGo(engine, feed)
     return Scope.close(feed.scope, Exit.void)
   })
-
-/** Keys that wait for this cache are told after a batch, when all handlers have heard it. */
-const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> => {
-  const moved: Array<Informer.Change> = []
-  const flush = () => {
-    for (const change of moved.splice(0)) {
-      const object = keyText(change.entry)
-      for (const request of Feeds.waitersOf(feed, object)) cacheMoved(engine, request, feed, object, change)
-    }
-  }
-  return Effect.asVoid(Scope.provide(
-    Informer.subscribe(feed.informer, {
-      onChange: (change) => {
-        if (feed.waiters.size > 0 && change.via !== "redelivery") moved.push(change)
-      },
-      onRevision: flush,
-      onSynced: flush,
-      onNewTimeline: () => {
-        for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
-      }
-    }),
-    feed.scope
-  ))
-}
 
 /** Notes the cache of an input, which answers reads of its kind, and whether the first pass still waits for it (E4). */
 const enterInput = (
@@ -210,24 +183,23 @@ const holdInput = (
 }
 
 /** Subscribes, and tells what a cache replays at once only when there is a place to hang things on. */
-const subscribe = <A>(
+const subscribe = Effect.fnUntraced(function*<A>(
   registration: Registration,
   feed: Registrations.Feed,
   options: Pick<Informer.Handler, "redelivery">,
   listener: (places: Informer.Subscription<A>) => (change: Informer.Change) => void
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function*() {
-    let onChange: ((change: Informer.Change) => void) | undefined = undefined
-    const early: Array<Informer.Change> = []
-    const places = yield* Informer.subscribe<A>(feed.informer, {
-      ...options,
-      onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
-      onSynced: () => inputSynced(registration, feed)
-    })
-    onChange = listener(places)
-    for (const change of early.splice(0)) onChange(change)
-    if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+): Effect.fn.Return<void, never, Scope.Scope> {
+  let onChange: ((change: Informer.Change) => void) | undefined = undefined
+  const early: Array<Informer.Change> = []
+  const places = yield* Informer.subscribe<A>(feed.informer, {
+    ...options,
+    onChange: (change) => onChange === undefined ? void early.push(change) : onChange(change),
+    onSynced: () => inputSynced(registration, feed)
   })
+  onChange = listener(places)
+  for (const change of early.splice(0)) onChange(change)
+  if (Informer.isSynced(feed.informer)) inputSynced(registration, feed)
+})
 
 /** Listens to the cache of its own kind. Last of the inputs: it cannot fail, and what the old cache knew is left behind. */
 const startOwn = (
@@ -273,24 +245,23 @@ const startOwned = (engine: Engine, registration: Registration, input: Owned) =>
     (feed) => subscribe(registration, feed, {}, () => Inputs.onOwnedChange(registration, input))
   )
 
-const startWatched = (engine: Engine, registration: Registration, input: Watched) =>
-  Effect.gen(function*() {
-    const feed = yield* holdInput(engine, registration, input.kind, input, `watches ${input.kind.groupKind}`)
-    const name = `mapping of ${input.kind.groupKind}`
-    const mapper = Mapper.make(input.map, {
-      onFailure: (cause) => {
-        registration.counters.handlerDefects++
-        registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
-      },
-      onUndecodable: () => void registration.counters.handlerDefects++,
-      onAnswer: () => void registration.troubles.delete(name)
-    })
-    yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
-    yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
-      mapper.remembers(lastTargets)
-      return Inputs.onWatchedChange(registration, input, mapper)
-    })
+const startWatched = Effect.fnUntraced(function*(engine: Engine, registration: Registration, input: Watched) {
+  const feed = yield* holdInput(engine, registration, input.kind, input, `watches ${input.kind.groupKind}`)
+  const name = `mapping of ${input.kind.groupKind}`
+  const mapper = Mapper.make(input.map, {
+    onFailure: (cause) => {
+      registration.counters.handlerDefects++
+      registration.troubles.set(name, `the ${name} fails: ${String(Cause.squash(cause))}`)
+    },
+    onUndecodable: () => void registration.counters.handlerDefects++,
+    onAnswer: () => void registration.troubles.delete(name)
   })
+  yield* Effect.forkScoped(Effect.provideContext(mapper.run, registration.behaviour.context))
+  yield* subscribe<ReadonlyArray<Target>>(registration, feed, {}, (lastTargets) => {
+    mapper.remembers(lastTargets)
+    return Inputs.onWatchedChange(registration, input, mapper)
+  })
+})
 
 /** A stream of targets, begun anew with backoff when it ends or fails. */
 const startSource = (registration: Registration, source: Source) => {
@@ -327,8 +298,8 @@ const ownedBy = (kind: AnyKind): Owned => ({
 })
 
 /** Starts all inputs of a registration's behaviour; they end with the Scope. */
-const startInputs = (engine: Engine, registration: Registration): Effect.Effect<void, Flaw, Scope.Scope> =>
-  Effect.gen(function*() {
+const startInputs = Effect.fnUntraced(
+  function*(engine: Engine, registration: Registration): Effect.fn.Return<void, Flaw, Scope.Scope> {
     const { options } = registration.behaviour
     const own = yield* holdInput(engine, registration, registration.kind, options, "reconciler")
     for (const input of options.owns ?? []) {
@@ -337,7 +308,8 @@ const startInputs = (engine: Engine, registration: Registration): Effect.Effect<
     for (const input of options.watches ?? []) yield* startWatched(engine, registration, input)
     yield* startOwn(engine, registration, own)
     for (const source of options.sources ?? []) yield* startSource(registration, source)
-  })
+  }
+)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // registering
@@ -353,26 +325,31 @@ export const register = Effect.fnUntraced(function*<R>(
   const context = Context.add(yield* Effect.context<R>(), Pass.Current, undefined) // it may be made inside a pass
   const scope = yield* Effect.scope
   const behaviour = yield* Behaviours.make(reconciler, context)
-  return yield* whenFree(
-    engine,
-    reconciler.name,
-    Effect.gen(function*() {
-      if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
-      const known = engine.registrations.get(reconciler.name)
-      if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
-      const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
-      const owner: Registrations.Owner = { drainMillis: options.drainMillis, isClosed: false }
-      yield* become(engine, registration, behaviour, owner)
-      yield* Scope.addFinalizer(
-        scope,
-        Effect.suspend(() => {
-          owner.isClosed = true
-          return registration.owner === owner ? close(engine, registration, owner.drainMillis) : Effect.void
-        })
-      )
-      return registration
+  return yield* whenFree(engine, reconciler.name, enter(engine, store, reconciler, behaviour, scope, options))
+})
+
+const enter = Effect.fnUntraced(function*<R>(
+  engine: Engine,
+  store: Store.Service,
+  reconciler: Reconciler<R>,
+  behaviour: Registrations.Behaviour,
+  scope: Scope.Scope,
+  options: { readonly onDuplicate: "swap" | "fail"; readonly drainMillis: number }
+) {
+  if (engine.isClosed) return yield* Effect.fail<Flaw>({ field: "controller", why: "is closed" })
+  const known = engine.registrations.get(reconciler.name)
+  if (known !== undefined) yield* mayReplace(known, store, reconciler, options.onDuplicate)
+  const registration = known ?? (yield* create(engine, store, reconciler, behaviour))
+  const owner: Registrations.Owner = { drainMillis: options.drainMillis, isClosed: false }
+  yield* become(engine, registration, behaviour, owner)
+  yield* Scope.addFinalizer(
+    scope,
+    Effect.suspend(() => {
+      owner.isClosed = true
+      return registration.owner === owner ? close(engine, registration, owner.drainMillis) : Effect.void
     })
   )
+  return registration
 })
 
 /** One at a time registers, as a whole or not at all, and not while a registration of its name is being closed. */
@@ -416,7 +393,7 @@ const become = Effect.fnUntraced(function*(
   if (Exit.isSuccess(started)) {
     registration.troubles.clear()
     if (lastInputs !== undefined) yield* Scope.close(lastInputs, Exit.void)
-    for (const key of keys) enqueueKey(registration, key, registered, 2)
+    for (const key of keys) Inputs.addKey(registration, key, registered, 2)
     if (isWaiting(registration) && Deferred.isDoneUnsafe(registration.synced)) {
       registration.synced = Deferred.makeUnsafe()
     }
@@ -565,19 +542,6 @@ const knownKeys = (
 // adding
 // ---------------------------------------------------------------------------------------------------------------------
 
-const enqueueKey = (
-  registration: Registration,
-  key: { readonly namespace: string; readonly name: string },
-  cause: Pass.Cause,
-  lane: WorkQueue.Lane,
-  trace?: Tracer.AnySpan
-): boolean => {
-  const request = Registrations.intern(registration, key.namespace, key.name)
-  const accepted = Inputs.add(request, cause, lane, trace)
-  Registrations.forgetIfIdle(request)
-  return accepted
-}
-
 /** Adds from outside, in lane 0. False: the registration is closed. */
 export const enqueue = (
   registration: Registration,
@@ -586,7 +550,7 @@ export const enqueue = (
   trace?: Tracer.AnySpan
 ): boolean => {
   const key = { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }
-  return !registration.isClosed && enqueueKey(registration, key, cause, 0, trace)
+  return !registration.isClosed && Inputs.addKey(registration, key, cause, 0, trace)
 }
 
 export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
@@ -630,47 +594,6 @@ const interruptAll = (registration: Registration): Effect.Effect<void> =>
     }
     return Effect.asVoid(Fiber.awaitAll(fibers))
   })
-
-// ---------------------------------------------------------------------------------------------------------------------
-// what a key waits for (E10)
-// ---------------------------------------------------------------------------------------------------------------------
-
-/** A cache moved: what the key waited for there may be over. */
-const cacheMoved = (
-  engine: Pick<Engine, "now">,
-  request: EngineRequest,
-  feed: Registrations.Feed,
-  object: string,
-  change: Informer.Change
-): void => {
-  const { memory } = request
-  if (memory === undefined) return Feeds.stopWaiting(feed, object, request)
-  const { raw } = change.entry
-  const deleted = change.type === "Deleted"
-    ? { uid: change.object.metadata.uid, revision: change.revision }
-    : undefined
-  KeyMemory.cacheMoved(memory, feed, object, raw === undefined ? undefined : Feeds.seenOf(raw), deleted)
-  if (!KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
-  if (request.running === undefined) settleIdle(request, engine.now())
-}
-
-const timelineBegan = (engine: Pick<Engine, "now">, request: EngineRequest, feed: Registrations.Feed): void => {
-  if (request.memory === undefined) return
-  KeyMemory.timelineBegan(request.memory, feed)
-  if (request.running === undefined) settleIdle(request, engine.now())
-}
-
-/** A key that neither runs nor stands in the queue, and has nothing pending: its events have come, or never will. */
-const settleIdle = (request: EngineRequest, now: number): void => {
-  const { memory } = request
-  if (memory !== undefined && memory.pending.length === 0 && !isQueued(request)) memory.ownRevisions.clear()
-  settleMemory(request, now)
-}
-
-const isQueued = (request: EngineRequest): boolean => {
-  const place = request.entry?.place
-  return place === "Ready" || place === "Held" || place === "Waiting"
-}
 
 export const monotonicNow: Effect.Effect<() => number> = Effect.map(
   Clock.Clock,

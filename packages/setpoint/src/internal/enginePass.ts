@@ -172,6 +172,19 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     return found
   }
 
+  fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
+    for (const { metadata } of objects) this.#knows(store, kind, metadata.resourceVersion)
+  }
+
+  /** The caches that wake the key may not have shown this yet. */
+  #knows(store: string, kind: string, revision: Revision.Revision): void {
+    const { request } = this
+    const caches = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
+    for (const feed of caches) Feeds.knows(feed, request, revision)
+    if (!request.isWatching) return
+    for (const feed of Dynamic.feedsOf(this.#host.dynamic, store, kind, request)) Feeds.knows(feed, request, revision)
+  }
+
   #noteKind(store: string, kind: string): void {
     this.#wroteKinds ??= new Set()
     this.#wroteKinds.add(Feeds.kindKey(store, kind))
@@ -189,9 +202,10 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     written: { readonly object: Raw; readonly changed: boolean; readonly removed: boolean }
   ): void {
     this.#noteKind(store, kind)
+    const { object } = written
+    if (!written.removed) this.#knows(store, kind, object.metadata.resourceVersion)
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
-    const { object } = written
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
     for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
       if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered

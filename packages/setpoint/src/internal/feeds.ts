@@ -8,14 +8,17 @@ import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { ReaderListOptions } from "../Pass.ts"
 import type { Key, Raw } from "../Resource.ts"
+import type { Revision } from "../Revision.ts"
 import * as Selector from "../Selector.ts"
+import * as Ahead from "./ahead.ts"
 import type * as KeyMemory from "./keyMemory.ts"
 
-/** One informer, and who waits for what on it. */
+/** One informer, who waits for what on it, and who knows more than it has shown. */
 export interface Feed<in out W> {
   readonly informer: Informer.Informer
   readonly kind: AnyKind
   readonly waiters: Map<string, Set<W>>
+  readonly ahead: Ahead.Ahead<W>
   /** What is to end when nobody holds it any more. */
   readonly scope: Scope.Closeable
   holders: number
@@ -55,7 +58,7 @@ const enter = <W>(
   kind: AnyKind,
   informer: Informer.Informer
 ): Feed<W> => {
-  const feed: Feed<W> = { informer, kind, waiters: new Map(), scope: Scope.makeUnsafe(), holders: 0 }
+  const feed: Feed<W> = { informer, kind, waiters: new Map(), ahead: new Map(), scope: Scope.makeUnsafe(), holders: 0 }
   known.push(feed)
   feeds.byKind.set(key, known)
   return feed
@@ -129,6 +132,10 @@ export const willShow = <W>({ informer }: Feed<W>, key: Key, object: Raw): boole
   const selector = Selector.parse(informer.selector)
   return Result.isFailure(selector) || Selector.matches(selector.success, object.metadata.labels)
 }
+
+/** Notes that a key knows of an object's state, which this cache may not have shown. */
+export const knows = <W>({ ahead, informer }: Feed<W>, who: W, revision: Revision): void =>
+  Ahead.knows(ahead, who, revision, Informer.isSynced(informer) ? Informer.revision(informer) : undefined)
 
 export const wait = <W>(feed: Feed<W>, object: string, waiter: W): void => {
   const waiters = feed.waiters.get(object)

@@ -162,25 +162,24 @@ const inTime = <A>(self: Work, list: Effect.Effect<A, StoreError>): Effect.Effec
 }
 
 /** Not to be interrupted: handlers would miss what the cache has. It ends when the informer is closed. */
-const takeOver = (self: Work, staged: Cache.Staged, revision: Revision, cursor: Cursor) =>
-  Effect.uninterruptible(Effect.gen(function*() {
-    const { state } = self
-    const verdict = Machine.judgeList(state.machine, revision, staged.disproved)
-    if (verdict === "refuse") {
-      return yield* Effect.fail<Machine.Failure>({
-        _tag: "WentBack",
-        message: `a most-recent list is at ${revision}, below ${state.machine.revision} that was seen before`
-      })
-    }
-    yield* sliced(Cache.entries(state.cache), (entry) => Cache.stageGone(staged, entry))
-    const list = { revision, cursor, newTimeline: verdict === "newTimeline", now: yield* now }
-    yield* sliced(Rules.takeOver(state, staged, list), () => {})
-    const clock = yield* Clock.Clock
-    self.lastSignMillis = millisOf(clock)
-    self.relistAtMillis = self.lastSignMillis + jittered(self.settings.relistMillis, yield* Random.next)
-    self.synced.openUnsafe()
-    yield* settle(self)
-  }))
+const takeOver = Effect.fnUntraced(function*(self: Work, staged: Cache.Staged, revision: Revision, cursor: Cursor) {
+  const { state } = self
+  const verdict = Machine.judgeList(state.machine, revision, staged.disproved)
+  if (verdict === "refuse") {
+    return yield* Effect.fail<Machine.Failure>({
+      _tag: "WentBack",
+      message: `a most-recent list is at ${revision}, below ${state.machine.revision} that was seen before`
+    })
+  }
+  yield* sliced(Cache.entries(state.cache), (entry) => Cache.stageGone(staged, entry))
+  const list = { revision, cursor, newTimeline: verdict === "newTimeline", now: yield* now }
+  yield* sliced(Rules.takeOver(state, staged, list), () => {})
+  const clock = yield* Clock.Clock
+  self.lastSignMillis = millisOf(clock)
+  self.relistAtMillis = self.lastSignMillis + jittered(self.settings.relistMillis, yield* Random.next)
+  self.synced.openUnsafe()
+  yield* settle(self)
+}, Effect.uninterruptible)
 
 /** ±10 %. */
 const jittered = (millis: number, random: number): number => millis * (0.9 + 0.2 * random)

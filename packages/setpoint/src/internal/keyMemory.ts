@@ -144,6 +144,11 @@ export const cacheMoved = <Cache>(
   if (seen === undefined || seen.revision !== stale.revision) memory.stale = undefined
 }
 
+/** A cache was listed: it shows what became of every write up to that revision, the object's absence too. */
+export const listed = <Cache>(memory: KeyMemory<Cache>, cache: Cache, upTo: Revision.Revision): void => {
+  memory.pending = memory.pending.filter((write) => write.cache !== cache || !reaches(upTo, write.revision))
+}
+
 /** A cache begins a new timeline: nothing that was written can be told from it, so the next pass reads the store. */
 export const timelineBegan = <Cache>(memory: KeyMemory<Cache>, cache: Cache): void => {
   const isOf = (place: { readonly cache: Cache }) => place.cache === cache

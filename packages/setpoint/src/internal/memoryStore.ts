@@ -448,18 +448,25 @@ const initial = (
     const object = kind.byKey.get(key)
     if (object !== undefined && selects(object, watch.selector, { namespace })) objects.push(object)
   }
-  const slices = function*() {
-    for (let i = 0; i < objects.length; i += sliceSize) {
-      yield objects.slice(i, i + sliceSize).map((object): Driver.WatchEvent => ({
-        _tag: "Added",
-        object: WatchBuffer.shown(watch, object),
-        initial: true,
-        cursor
-      }))
-    }
-    yield [{ _tag: "InitialDone" as const, revision: String(revision), cursor }]
+  return Result.succeed(initialSlices(watch, objects, String(revision), cursor))
+}
+
+// A generator made anew for each watch would keep all that it sees alive until the whole heap is collected.
+function* initialSlices(
+  watch: WatchBuffer.WatchBuffer,
+  objects: ReadonlyArray<Raw>,
+  revision: string,
+  cursor: Revision.Cursor
+): Generator<ReadonlyArray<Driver.WatchEvent>> {
+  for (let i = 0; i < objects.length; i += sliceSize) {
+    yield objects.slice(i, i + sliceSize).map((object) => ({
+      _tag: "Added",
+      object: WatchBuffer.shown(watch, object),
+      initial: true,
+      cursor
+    }))
   }
-  return Result.succeed(slices())
+  yield [{ _tag: "InitialDone", revision, cursor }]
 }
 
 /** The changes after a cursor that the watch would have seen. */
@@ -479,11 +486,12 @@ const replay = (
       const event = change.kind === kind ? WatchBuffer.eventFor(watch, change) : undefined
       if (event !== undefined) events.push(event)
     }
-    const slices = function*() {
-      for (let i = 0; i < events.length; i += sliceSize) yield events.slice(i, i + sliceSize)
-    }
-    return slices()
+    return slices(events)
   })
+}
+
+function* slices<A>(all: ReadonlyArray<A>): Generator<ReadonlyArray<A>> {
+  for (let i = 0; i < all.length; i += sliceSize) yield all.slice(i, i + sliceSize)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

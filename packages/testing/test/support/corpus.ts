@@ -7,21 +7,20 @@ import { Sim } from "@setpoint/testing"
 import * as Effect from "effect/Effect"
 import type { App } from "../../corpus/kit.ts"
 
-interface Right<A, S> {
+interface Right<S, A> {
   readonly options: Sim.Options<A, S>
 }
 
-interface Wrong<A, S> {
-  readonly options: Sim.Options<A, S>
+interface Wrong<S, A> extends Right<S, A> {
   /** The same wrong twin where the engine's own guard is left in place: it is clean. */
   readonly guarded?: Sim.Options<A, S>
 }
 
-/** Of Apps, or of another kind `A`, with services `S` outside. */
-export interface Shape<A = App, S = unknown> {
+/** A bug in both forms; `S`: the services from outside that shapes use; `A`: their kind. */
+export interface Shape<S, A = App> {
   readonly id: string
-  readonly wrong: Wrong<A, S>
-  readonly right: Right<A, S>
+  readonly wrong: Wrong<S, A>
+  readonly right: Right<S, A>
   /** What the wrong twin breaks, and with how many deviations at least. */
   readonly law: string
   readonly least: number
@@ -31,35 +30,35 @@ export interface Shape<A = App, S = unknown> {
 const isNightly = process.env["SETPOINT_NIGHTLY"] !== undefined
 const budget = isNightly ? { depth: 2, maxRuns: 100_000, random: 1_000 } : { depth: 1, random: 20 }
 
+/** All shapes of a file take turns. */
+const timeout = isNightly ? 6 * 60 * 60_000 : 10 * 60_000
+
 /** Runs until the wrong twin is found, by its least number of deviations. */
 const affordable = [20, 500, 20_000]
 
-const isClean = <A, S>(options: Sim.Options<A, S>) =>
+const isClean = <S, A>(options: Sim.Options<A, S>) =>
   Effect.map(
     Sim.check({ ...options, ...budget }),
     (summary) => assert.strictEqual(summary.depth, budget.depth, summary.text)
   )
 
 /** The tests of a table of shapes. */
-export const specify = (shapes: ReadonlyArray<Shape>): void => {
-  for (const shape of shapes) specifyOne(shape)
-}
+export const specify = <S, A = App>(shapes: ReadonlyArray<Shape<S, A>>): void => {
+  for (const { id, law, least, right, wrong } of shapes) {
+    describe(id, () => {
+      it.effect("the wrong twin is found, with the least number of deviations", () =>
+        Effect.gen(function*() {
+          const failure = yield* Effect.flip(Sim.check({ ...wrong.options, depth: 2, random: 0 }))
+          assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
+          assert.isAtMost(failure.runs, affordable[least] ?? 0, failure.report)
+          const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
+          assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
+        }), timeout)
 
-/** The tests of a shape of any kind. */
-export const specifyOne = <A, S>({ id, law, least, right, wrong }: Shape<A, S>): void => {
-  describe(id, () => {
-    it.effect("the wrong twin is found, with the least number of deviations", () =>
-      Effect.gen(function*() {
-        const failure = yield* Effect.flip(Sim.check({ ...wrong.options, depth: 2, random: 0 }))
-        assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
-        assert.isAtMost(failure.runs, affordable[least] ?? 0, failure.report)
-        const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
-        assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
-      }))
+      it.effect("the right twin is clean", () => isClean(right.options), timeout)
 
-    it.effect("the right twin is clean", () => isClean(right.options))
-
-    const { guarded } = wrong
-    if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded))
-  })
+      const { guarded } = wrong
+      if (guarded !== undefined) it.effect("the wrong twin is clean behind the guard", () => isClean(guarded), timeout)
+    })
+  }
 }

@@ -8,14 +8,16 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
-import { Controller, MemoryStore, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Actors from "./actors.ts"
+import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
-import type { Line, Violation } from "./story.ts"
+import type { Change, Line, Violation } from "./story.ts"
 import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
@@ -30,6 +32,8 @@ export interface Run {
   /** After the checks at rest. */
   readonly writesAtRest: number
   readonly passes: number
+  /** Of the loop. */
+  readonly steps: number
   readonly wasUnmatched: boolean
   readonly lines: ReadonlyArray<Line>
 }
@@ -54,7 +58,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
   readonly isControl?: boolean
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
+  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.always, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
@@ -78,9 +82,15 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     end,
     writesAtRest,
     passes: world.passes,
+    steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
     lines: world.lines ?? []
   }
+}
+
+const judge = (world: World.World, change: Change): void => {
+  Checks.onChange(world, change)
+  Actors.hear(world, change)
 }
 
 /** Phase one, then phase two. */
@@ -195,7 +205,7 @@ const interlude = (world: World.World): void => {
     "overlap",
     "ahead",
     "back",
-    ...oldRevisions(world).map((revision) => `old:${revision}`),
+    ...BootFaults.alternatives(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -207,10 +217,11 @@ const interlude = (world: World.World): void => {
   if (fault === "pause") return Time.pause(world, current.process)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
-  if (fault === "old") world.oldList = Number(argument)
+  BootFaults.prepare(world, fault ?? "", argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
-  world.oldList = undefined
+  world.oldView = undefined
+  world.lateList = undefined
 }
 
 /** What can happen to a process at rest. One that stands still hears no signal. */
@@ -235,8 +246,6 @@ const isWanted = (world: World.World, alternative: string): boolean => {
   const fault = faults.find((fault) => alternative === fault || alternative.startsWith(`${fault}:`))
   return fault !== undefined && world.spec.faults.has(fault)
 }
-
-const oldRevisions = (world: World.World): ReadonlyArray<number> => [...world.writeIds.keys()].slice(0, -1)
 
 /** What the workload did not make. */
 const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
@@ -296,8 +305,7 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 const boot = (world: World.World, number: number, name = "ctl"): void => {
   const process = Loop.startProcess(world.loop, name, number)
   if (number > 1) {
-    const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
-    World.tell(world, process.label, `started${at}`)
+    World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
@@ -333,7 +341,8 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
   Context.make(Controller.Observer, observerOf(world, process)).pipe(
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
-    Context.add(Metric.MetricRegistry, new Map())
+    Context.add(Metric.MetricRegistry, new Map()),
+    Context.add(Metrics.Enabled, false)
   )
 
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({

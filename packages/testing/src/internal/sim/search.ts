@@ -17,6 +17,26 @@ export interface Options {
   readonly seed: number
 }
 
+/** How far a search is. It knows no clock: who is told measures runs a second by its own. */
+export interface Progress {
+  /** `exhaustive`: all runs with `depth` deviations; `random`; `shrinking`: a random run failed, and gets shorter. */
+  readonly phase: "exhaustive" | "random" | "shrinking"
+  /** Deviations of the runs that are tried now; of random runs, those of which all were tried. */
+  readonly depth: number
+  /** Runs so far, in all phases, with those that were made twice. */
+  readonly runs: number
+  /** Runs of this phase and depth so far, and how many there will be; `undefined` where nobody knows. */
+  readonly done: number
+  readonly of: number | undefined
+  /** Steps of all runs: equal numbers of them take about equal time. */
+  readonly steps: number
+  /** Different courses of events so far; counted up to 100,000. */
+  readonly states: number
+}
+
+/** Gives way after each run, with how far it is, so that who drives it can stop, wait and tell. */
+export type Search<A> = Generator<Progress, A, void>
+
 /** What was tried. */
 export interface Tried {
   /** All runs with at most so many deviations. */
@@ -60,11 +80,19 @@ interface Searching {
   repeated: number
   points: number
   leftOut: number | undefined
+  /** Of the phase and depth that are tried now. */
+  progress: Pick<Progress, "phase" | "depth" | "done" | "of">
+  /** Runs and their steps in all, with those that were made twice. */
+  made: number
+  steps: number
+  /** Hashes of runs, as far as there is room. */
+  readonly seen: Set<number>
 }
 
 const repeatEvery = 50
+const seenAtMost = 100_000
 
-export const search = (spec: Spec, options: Options): Searched => {
+export function* search(spec: Spec, options: Options): Search<Searched> {
   const self: Searching = {
     spec,
     plain: undefined,
@@ -73,14 +101,19 @@ export const search = (spec: Spec, options: Options): Searched => {
     random: 0,
     repeated: 0,
     points: 0,
-    leftOut: undefined
+    leftOut: undefined,
+    progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
+    made: 0,
+    steps: 0,
+    seen: new Set()
   }
-  const plain = attempt(self, [])
+  const plain = yield* attempt(self, [])
   self.points = plain.points.length
   const flaw = plain.violation ?? meaningless(spec, plain)
   if (flaw !== undefined) return found(self, flaw, [], undefined)
   self.plain = plain.end
-  return exhaust(self, plain, options) ?? chance(self, options) ?? { _tag: "Clean", tried: triedBy(self) }
+  return (yield* exhaust(self, plain, options)) ?? (yield* chance(self, options)) ??
+    { _tag: "Clean", tried: triedBy(self) }
 }
 
 /** Runs a list alone. */
@@ -108,13 +141,28 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
   return undefined
 }
 
-const attempt = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Run => {
+const made = (self: Searching, source: Choices.Source): Run => {
+  const made = run(self.spec, source, { isRecorded: false, plain: self.plain })
+  self.made++
+  self.steps += made.steps
+  if (self.seen.size < seenAtMost) self.seen.add(made.hash)
+  return made
+}
+
+function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>): Search<Run> {
   self.runs++
-  const first = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
+  const first = made(self, Choices.planned(plan))
+  yield step(self)
   if (first.violation === undefined && self.runs % repeatEvery !== 1) return first
   self.repeated++
-  const second = run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain })
+  const second = made(self, Choices.planned(plan))
   return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
+}
+
+/** One more run is done. */
+const step = (self: Searching): Progress => {
+  self.progress = { ...self.progress, done: self.progress.done + 1 }
+  return { ...self.progress, runs: self.made, steps: self.steps, states: self.seen.size }
 }
 
 /** Two runs of one list that differ: something leaks into them. */
@@ -132,7 +180,7 @@ const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): 
   }
 }
 
-const exhaust = (self: Searching, plain: Run, options: Options): Searched | undefined => {
+function* exhaust(self: Searching, plain: Run, options: Options): Search<Searched | undefined> {
   let nodes: ReadonlyArray<Node> = [{ plan: [], points: plain.points, from: 0 }]
   for (let depth = 1; depth <= options.depth; depth++) {
     const count = nodes.reduce((sum, node) => sum + alternativesIn(node), 0)
@@ -140,11 +188,12 @@ const exhaust = (self: Searching, plain: Run, options: Options): Searched | unde
       self.leftOut = count
       return undefined
     }
+    self.progress = { phase: "exhaustive", depth, done: 0, of: count }
     const next: Array<Node> = []
     for (const node of nodes) {
       for (const deviation of deviations(node)) {
         const plan = [...node.plan, deviation.deviation]
-        const tried = attempt(self, plan)
+        const tried = yield* attempt(self, plan)
         if (tried.violation !== undefined) return found(self, tried.violation, plan, undefined)
         if (depth < options.depth) next.push({ plan, points: tried.points, from: deviation.index + 1 })
       }
@@ -170,32 +219,34 @@ function* deviations({ from, points }: Node) {
   }
 }
 
-const chance = (self: Searching, options: Options): Searched | undefined => {
+function* chance(self: Searching, options: Options): Search<Searched | undefined> {
+  self.progress = { phase: "random", depth: self.depth, done: 0, of: options.random }
   for (let i = 1; i <= options.random; i++) {
     const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
-    const tried = run(self.spec, Choices.random(draw), { isRecorded: false, plain: self.plain })
+    const tried = made(self, Choices.random(draw))
     self.random = i
+    yield step(self)
     if (tried.violation === undefined) continue
-    const plan = shrink(self, tried.taken, tried.violation.law)
+    const plan = yield* shrink(self, tried.taken, tried.violation.law)
     return found(self, tried.violation, plan, { run: i, deviations: tried.taken.length })
   }
   return undefined
 }
 
 /** Drops chunks, then single deviations, while the same check fails. */
-const shrink = (
+function* shrink(
   self: Searching,
   plan: ReadonlyArray<Choices.Deviation>,
   law: string
-): ReadonlyArray<Choices.Deviation> => {
+): Search<ReadonlyArray<Choices.Deviation>> {
+  self.progress = { phase: "shrinking", depth: self.depth, done: 0, of: undefined }
   let current = plan
-  const fails = (plan: ReadonlyArray<Choices.Deviation>) =>
-    run(self.spec, Choices.planned(plan), { isRecorded: false, plain: self.plain }).violation?.law === law
   for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < current.length;) {
       const shorter = [...current.slice(0, at), ...current.slice(at + size)]
-      if (fails(shorter)) current = shorter
+      if (made(self, Choices.planned(shorter)).violation?.law === law) current = shorter
       else at += size
+      yield step(self)
     }
   }
   return current

@@ -4,7 +4,7 @@ import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { Admission } from "./admission.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
-import type { Step } from "./workload.ts"
+import type { Actor, Step } from "./workload.ts"
 
 /** Kinds of deviations. */
 export const faults = [
@@ -22,6 +22,8 @@ export const faults = [
   "restart",
   "stop",
   "old",
+  "old-kind",
+  "unsynced",
   "delete",
   "overlap",
   "pause",
@@ -38,7 +40,7 @@ export const inWords: Readonly<Record<Fault, string>> = {
   refuse: "refused, not applied",
   lose: "applied, but the reply was lost",
   rival: "somebody else wrote the object first",
-  slow: "the reply took 25 s",
+  slow: "the answer took 25 s",
   early: "the next step of the workload came first",
   behind: "everything else that waited went first",
   late: "the event came 500 ms late",
@@ -47,6 +49,8 @@ export const inWords: Readonly<Record<Fault, string>> = {
   restart: "process killed while it was at rest, and started anew",
   stop: "process stopped gracefully, and started anew",
   old: "process killed, and its next lists served at an older revision",
+  "old-kind": "process killed, and its next lists of one kind served at an older revision",
+  unsynced: "process killed, and one kind's first list came long after the others",
   delete: "somebody deleted the object",
   overlap: "a second process started, and the first went on for 30 s",
   pause: "the process stood still for 45 s",
@@ -63,8 +67,10 @@ export interface Spec {
   readonly kinds: ReadonlyArray<Kind.AnyKind>
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
+  readonly always: Readonly<Record<string, (view: View) => boolean>>
   readonly atRest: Readonly<Record<string, (view: View) => boolean>>
   readonly external: ReadonlyArray<External<unknown, unknown>>
+  readonly actors: ReadonlyArray<Actor>
   readonly faults: ReadonlySet<Fault>
   /** What the server makes of what is written. */
   readonly admit: ReadonlyArray<Admission>
