@@ -16,7 +16,8 @@
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
  * (`unsynced`); a process stands still for 45 s at rest or just before it changes something, while its timers come due and
- * its events pile up (`pause`); the clock on the wall jumps 12 hours `ahead`, or 30 seconds `back`. Off unless asked for:
+ * its events pile up (`pause`); the clock on the wall jumps 12 hours `ahead`, or 30 seconds `back`; a list that an
+ * external service gives has another order (`unordered`). Off unless asked for:
  * the lists of a new process are old (`old`), which stores of Setpoint's contract never do, or those of one kind alone
  * (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second
  * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
@@ -40,9 +41,11 @@
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
 import * as Admissions from "./internal/sim/admission.ts"
 import * as Choices from "./internal/sim/choices.ts"
@@ -101,7 +104,37 @@ export type Actor = Workloads.Actor
  * @since 0.1.0
  */
 export interface Workload<out A> {
-  readonly steps: ReadonlyArray<Step<A>>
+  readonly "~object": Types.Covariant<A>
+  readonly steps: ReadonlyArray<Step>
+  /** Kinds whose objects `matches` is asked about. `undefined`: those of the steps. */
+  readonly of: ReadonlyArray<Kind.AnyKind> | undefined
+  /** After so many steps the state is one that must come back at the end (P16). */
+  readonly returnsTo: number | undefined
+}
+
+/**
+ * What is asked beside what every run is asked, and what is not.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Checks {
+  /**
+   * P2: an object that is made or deleted more often than in the plain run. There are good reasons for it, so that it is
+   * told and fails nothing: default `"warn"`.
+   */
+  readonly counts?: "warn" | "fail" | undefined
+  /**
+   * P3: the controllers write by the clock by design, each object at most once in this time: such writes are no unrest.
+   * One more when a process starts, or a pass is made to run again. Default: all writes are.
+   */
+  readonly writesEvery?: Duration.Input | undefined
+  /** P7: all that the controllers make has an owner, or one of these labels or annotations. Default: not asked. */
+  readonly owned?: boolean | { readonly orTagged: ReadonlyArray<string> } | undefined
+  /**
+   * P20: a pass that deletes without uid or revision and has not read the kind from the store itself. Default `"warn"`.
+   */
+  readonly unguardedDeletes?: "warn" | "fail" | undefined
 }
 
 /**
@@ -143,6 +176,8 @@ export interface Options<A, S = never> {
   readonly atRest?: { readonly [name: string]: (world: World) => boolean } | undefined
   /** Somebody else's controllers, made by {@link actor}. */
   readonly actors?: ReadonlyArray<Actor> | undefined
+  /** Checks that are not asked of everybody. */
+  readonly checks?: Checks | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** What the server makes of what is written: see {@link admission}. Default: what was written. */
@@ -188,7 +223,9 @@ export interface Summary {
   readonly random: number
   /** Points of the plain run. */
   readonly points: number
-  /** All of it in words. */
+  /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
+  readonly warnings: ReadonlyArray<string>
+  /** All of it in words; of the warnings the first five. */
   readonly text: string
 }
 
@@ -199,7 +236,7 @@ export interface Summary {
  * @since 0.1.0
  */
 export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Counterexample", {
-  /** `P1` … `P19`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
+  /** `P1` … `P20`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
   law: Schema.String,
   title: Schema.String,
   /** Replays it: {@link replay}. */
@@ -221,7 +258,7 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @since 0.1.0
  */
 export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
-  !["old", "old-kind", "delete", "overlap"].includes(fault)
+  !["old", "old-kind", "delete", "overlap", "poison", "outage"].includes(fault)
 )
 
 /**
@@ -288,7 +325,14 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
       const { depth, points, random, runs } = searched.tried
-      return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+      return Effect.succeed({
+        depth,
+        points,
+        random,
+        runs,
+        warnings: Report.warnings(searched.tried),
+        text: Report.summary(spec, searched.tried)
+      })
     })
   })
 
@@ -325,7 +369,7 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
     return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
   }
   if (told.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
   return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
 }
 
@@ -352,13 +396,21 @@ const counterexample = (found: Search.Found): Counterexample =>
   })
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {
-  const { matches, workload } = options
+  const { checks = {}, matches, workload } = options
   const kinds = new Map(workload.steps.flatMap(({ kind }) => kind === undefined ? [] : [[kind.groupKind, kind]]))
   return {
     // The externals give what the Layer needs beside the store; a Spec no longer tells which services these are.
     layer: options.controllers as Spec["layer"],
     steps: workload.steps,
     kinds: [...kinds.values()],
+    of: workload.of ?? [...kinds.values()],
+    checks: {
+      counts: checks.counts ?? "warn",
+      writesEveryMillis: checks.writesEvery === undefined ? undefined : Duration.toMillis(checks.writesEvery),
+      ownedOrTagged: ownedOf(checks.owned),
+      returnsTo: workload.returnsTo,
+      unguarded: checks.unguardedDeletes ?? "warn"
+    },
     // Asked about objects of the kinds of the steps alone, which are of type A.
     matches: matches && ((object, world) => matches(object as A, world)),
     never: options.never ?? {},
@@ -373,6 +425,9 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     maxSteps: options.maxSteps ?? 20_000
   }
 }
+
+const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
+  owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
 
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
@@ -434,7 +489,53 @@ export const changes = <A extends Resource.Any>(
  * @category workloads
  * @since 0.1.0
  */
-export const script = <A>(steps: ReadonlyArray<Step<A>>): Workload<A> => ({ steps })
+export const script: {
+  <A>(steps: ReadonlyArray<Step<A>>): Workload<A>
+  <const K extends Kind.AnyKind>(
+    steps: ReadonlyArray<Step>,
+    options: {
+      /** Kinds whose objects `matches` is asked about, where the steps touch others too. */
+      readonly of: K | ReadonlyArray<K>
+    }
+  ): Workload<Kind.Resource<K>>
+} = <A>(
+  steps: ReadonlyArray<Step>,
+  options?: { readonly of: Kind.AnyKind | ReadonlyArray<Kind.AnyKind> }
+): Workload<A> => ({
+  "~object": (_) => _,
+  steps,
+  of: options && [options.of].flat(),
+  returnsTo: undefined
+})
+
+/**
+ * Good, bad, and good again: whatever the bad state left behind, the first state must come back (P16).
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ image: Schema.String }) })
+ *
+ * const good = { metadata: { name: "a" }, spec: { image: "web:1" } }
+ * const workload = Sim.recovery(Widget, good, { spec: { image: "no such image" } })
+ * ```
+ *
+ * @category workloads
+ * @since 0.1.0
+ */
+export const recovery = <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  good: Kind.Input<A>,
+  bad: Partial<Omit<Kind.Input<A>, "status" | "metadata">>
+): Workload<A> => {
+  const { metadata: { name = "" }, ...fields } = good
+  const editTo = (fields: object) =>
+    edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+}
 
 /**
  * Somebody creates an object. Steps are 20 seconds apart, so that the controllers come to rest in between.

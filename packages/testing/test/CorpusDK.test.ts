@@ -78,8 +78,8 @@ specify<unknown, App>([
 ])
 
 specify([{ id: "GT-05", wrong: GT05Wrong, right: GT05, law: "P13", least: 0 }])
-specify([{ id: "SS-03", wrong: SS03Wrong, right: SS03, law: "P6", least: 1 }])
-specify([{ id: "SS-04", wrong: SS04Wrong, right: SS04, law: "P6", least: 0 }])
+specify([{ id: "SS-03", wrong: SS03Wrong, right: SS03, law: "P9", least: 1 }])
+specify([{ id: "SS-04", wrong: SS04Wrong, right: SS04, law: "P9", least: 0 }])
 
 describe("LD-02 behind the fence", () => {
   it.effect(

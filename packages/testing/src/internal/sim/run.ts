@@ -12,12 +12,15 @@ import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriv
 import * as Actors from "./actors.ts"
 import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
+import * as Again from "./checks/again.ts"
+import * as Isolation from "./checks/isolation.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
-import type { Change, Line, Violation } from "./story.ts"
+import type { Line, Violation } from "./story.ts"
 import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
@@ -31,6 +34,9 @@ export interface Run {
   readonly end: string | undefined
   /** After the checks at rest. */
   readonly writesAtRest: number
+  /** How often each object was made and deleted. */
+  readonly counts: Checks.Baseline["counts"]
+  readonly warnings: ReadonlyArray<string>
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -54,21 +60,29 @@ const stopMillis = 60_000
 /** Runs a spec once, from nothing. `plain`: how the plain run ended, for P2. */
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
-  readonly plain: string | undefined
+  readonly plain: Checks.Baseline | undefined
   /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
   readonly isControl?: boolean
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.always, takeStep, kill })
+  const world = World.make(spec, source, options.isRecorded, { judge, look: Checks.look, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (world.violation === undefined) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = world.violation === undefined ? Checks.endState(world) : undefined
-  const writes = world.writes
-  if (world.violation === undefined) Guard.watch(options.isRecorded, () => goOn(world, options.isControl === true))
-  const writesAtRest = world.writes - writes
-  if (world.violation === undefined && options.isControl !== true && writesAtRest > 0) {
+  const counts = new Map(world.notes.counts)
+  const isControl = options.isControl === true
+  let writesAtRest = 0
+  if (world.violation === undefined) {
+    Guard.watch(options.isRecorded, () => {
+      runsAgain(world, isControl)
+      const { writes } = world
+      if (world.violation === undefined) goOn(world, isControl)
+      writesAtRest = world.writes - writes
+    })
+  }
+  if (world.violation === undefined && !isControl && writesAtRest > 0) {
     const control = run(spec, Choices.planned(world.choices.taken), { ...options, isControl: true })
     if (control.writesAtRest < writesAtRest) {
       World.violate(world, "P19", `a restart at rest made ${writesAtRest} writes`)
@@ -81,6 +95,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     writesAtRest,
+    counts,
+    warnings: [...world.notes.warnings],
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
@@ -88,8 +104,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   }
 }
 
-const judge = (world: World.World, change: Change): void => {
-  Checks.onChange(world, change)
+const judge: World.Hooks["judge"] = (world, change, sent) => {
+  Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
 
@@ -113,7 +129,7 @@ const live = (world: World.World): void => {
   interlude(world)
   until(world, world.loop.now + stepMillis)
   world.hasFaults = false
-  settle(world)
+  phaseTwo(world)
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
@@ -139,7 +155,16 @@ const until = (world: World.World, millis: number, isOver: () => boolean = () =>
   return world.violation === undefined
 }
 
-/** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
+/** Phase two; where a key fails for ever, first with it, then without. */
+const phaseTwo = (world: World.World): void => {
+  settle(world)
+  if (world.notes.poisoned === undefined || world.violation !== undefined) return
+  Isolation.atRest(world)
+  world.notes.poisoned = undefined
+  if (world.violation === undefined) settle(world)
+}
+
+/** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 const settle = (world: World.World): void => {
   const from = world.loop.steps
   const last = world.loop.now + settleMillis
@@ -160,7 +185,7 @@ const isAtRest = (world: World.World): boolean =>
   [world.current, ...world.standbys.values()].every(({ process: { held, isAlive } }) =>
     isAlive && held === undefined
   ) &&
-  [...world.ended.values()].every((end) => well.has(end)) &&
+  [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
   [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
 
 /** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
@@ -168,6 +193,18 @@ const hasLookedAgain = (world: World.World, from: number): boolean =>
   [...world.ended].every(([here, end]) =>
     end !== "RequeueAfter" || (world.started.get(here.slice(here.indexOf(" ") + 1)) ?? 0) > from
   )
+
+const isPoisoned = (world: World.World, name: string): boolean => {
+  const pass = world.notes.lastPasses.get(name)
+  return pass !== undefined && Isolation.isPoisoned(world, pass)
+}
+
+/** P5, at rest: every pass once more. */
+const runsAgain = (world: World.World, isControl = false): void => {
+  if (!isControl) Again.begin(world)
+  until(world, world.loop.now + Again.millis)
+  Again.end(world)
+}
 
 /** P19: who starts at rest has nothing to do. */
 const goOn = (world: World.World, isControl: boolean): void => {
@@ -200,12 +237,14 @@ const interlude = (world: World.World): void => {
   for (const standby of world.standbys.values()) disturb(world, standby)
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
+  Checks.between(world)
   const offered = [
     ...disturbances(current),
     "overlap",
     "ahead",
     "back",
     ...BootFaults.alternatives(world),
+    ...Isolation.offered(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -215,6 +254,8 @@ const interlude = (world: World.World): void => {
   if (fault === "delete") return remove(world, argument)
   if (fault === "ahead" || fault === "back") return Time.jump(world, fault)
   if (fault === "pause") return Time.pause(world, current.process)
+  if (fault === "again") return runsAgain(world)
+  if (fault === "poison") return void (world.notes.poisoned = argument)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
   BootFaults.prepare(world, fault ?? "", argument)
@@ -226,13 +267,13 @@ const interlude = (world: World.World): void => {
 
 /** What can happen to a process at rest. One that stands still hears no signal. */
 const disturbances = ({ process }: World.Running): ReadonlyArray<string> =>
-  process.held === undefined ? ["restart", "stop", "pause"] : ["restart"]
+  process.held === undefined ? ["restart", "stop", "pause", "again"] : ["restart"]
 
 /** The same for a replica. */
 const disturb = (world: World.World, replica: World.Running): void => {
   const { process } = replica
   if (!process.isAlive) return
-  const offered = disturbances(replica).filter((alternative) => isWanted(world, alternative))
+  const offered = disturbances(replica).filter((fault) => fault !== "again" && isWanted(world, fault))
   const fault = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}/${process.name}`, offered)
   if (fault === undefined) return
   World.tell(world, process.label, sentence(fault), true)
@@ -270,9 +311,10 @@ const remove = (world: World.World, text: string): void => {
 
 const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
-  for (const passes of [world.running, world.ended]) {
+  for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
+  world.notes.probes.delete(process.label)
   const isCurrent = [world.current, ...world.standbys.values()].some((running) => running?.process === process)
   if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1, process.name))
 }
@@ -320,7 +362,7 @@ const boot = (world: World.World, number: number, name = "ctl"): void => {
         Layer.makeMemoMapUnsafe(),
         scope
       ),
-      Effect.never
+      Effect.andThen(Effect.sync(() => world.notes.built.add(process.label)), Effect.never)
     )
   ).pipe(
     Effect.catchCause((cause) =>
@@ -331,6 +373,7 @@ const boot = (world: World.World, number: number, name = "ctl"): void => {
     ),
     Effect.provideContext(seams(world, process))
   )
+  Notes.clockBegins(world.notes)
   const running = { process, fiber: Loop.fork(process, program) }
   if (name === "ctl") world.current = running
   else world.standbys.set(name, running)
@@ -346,12 +389,15 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
   )
 
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
+  began: (probe) => Checks.began(world, process.label, probe),
   passStarted: (pass) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.passes++
     if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
     world.running.set(here, pass)
+    world.notes.lastPasses.set(here, pass)
+    Checks.passStarted(world, pass)
     world.started.set(name, world.loop.steps)
   },
   passEnded: (pass, end) => {

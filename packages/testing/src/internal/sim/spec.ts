@@ -2,6 +2,7 @@
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { Admission } from "./admission.ts"
+import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
 import type { Actor, Step } from "./workload.ts"
@@ -21,6 +22,7 @@ export const faults = [
   "expire",
   "restart",
   "stop",
+  "again",
   "old",
   "old-kind",
   "unsynced",
@@ -28,7 +30,10 @@ export const faults = [
   "overlap",
   "pause",
   "ahead",
-  "back"
+  "back",
+  "unordered",
+  "poison",
+  "outage"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -48,6 +53,7 @@ export const inWords: Readonly<Record<Fault, string>> = {
   expire: "the watch stood still for 2 s, then its cursor was no longer kept: listed anew",
   restart: "process killed while it was at rest, and started anew",
   stop: "process stopped gracefully, and started anew",
+  again: "every pass that was done ran once more",
   old: "process killed, and its next lists served at an older revision",
   "old-kind": "process killed, and its next lists of one kind served at an older revision",
   unsynced: "process killed, and one kind's first list came long after the others",
@@ -55,7 +61,10 @@ export const inWords: Readonly<Record<Fault, string>> = {
   overlap: "a second process started, and the first went on for 30 s",
   pause: "the process stood still for 45 s",
   ahead: "the clock on the wall jumped 12 h ahead",
-  back: "the clock on the wall jumped 30 s back"
+  back: "the clock on the wall jumped 30 s back",
+  unordered: "the list came in the opposite order",
+  poison: "from here on all that the passes of its key change is refused",
+  outage: "the watch was cut, and could not be opened again for 5 s"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean
@@ -63,8 +72,11 @@ export type Matches = (object: Resource.Any, view: View) => boolean
 export interface Spec {
   readonly layer: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver>
   readonly steps: ReadonlyArray<Step>
-  /** Kinds of the workload: `matches` is asked about their objects. */
+  /** Kinds of the workload: what nobody else makes. */
   readonly kinds: ReadonlyArray<Kind.AnyKind>
+  /** Kinds whose objects `matches` is asked about. */
+  readonly of: ReadonlyArray<Kind.AnyKind>
+  readonly checks: Checks
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
   readonly always: Readonly<Record<string, (view: View) => boolean>>
