@@ -45,6 +45,7 @@ const spec: Spec = {
   seed: 1,
   admit: [],
   replicas: 1,
+  except: {},
   maxSteps: 20_000
 }
 

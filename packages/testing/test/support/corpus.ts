@@ -24,6 +24,8 @@ export interface Shape<S, A = App> {
   /** What the wrong twin breaks, and with how many deviations at least. */
   readonly law: string
   readonly least: number
+  /** The token of the published story, where the search meets another first: it breaks the same law. */
+  readonly published?: string
 }
 
 /** `SETPOINT_NIGHTLY` tries all pairs too, and many random runs. */
@@ -44,7 +46,7 @@ const isClean = <S, A>(options: Sim.Options<A, S>) =>
 
 /** The tests of a table of shapes. */
 export const specify = <S, A = App>(shapes: ReadonlyArray<Shape<S, A>>): void => {
-  for (const { id, law, least, right, wrong } of shapes) {
+  for (const { id, law, least, published, right, wrong } of shapes) {
     describe(id, () => {
       it.effect("the wrong twin is found, with the least number of deviations", () =>
         Effect.gen(function*() {
@@ -54,6 +56,14 @@ export const specify = <S, A = App>(shapes: ReadonlyArray<Shape<S, A>>): void =>
           const again = yield* Effect.flip(Sim.replay(wrong.options, failure.token))
           assert.deepStrictEqual([again.law, again.title], [failure.law, failure.title])
         }), timeout)
+
+      if (published !== undefined) {
+        it.effect("the wrong twin breaks in the way that was published", () =>
+          Effect.gen(function*() {
+            const failure = yield* Effect.flip(Sim.replay(wrong.options, published))
+            assert.deepStrictEqual([failure.law, failure.deviations], [law, least], failure.report)
+          }), timeout)
+      }
 
       it.effect("the right twin is clean", () => isClean(right.options), timeout)
 

@@ -304,7 +304,9 @@ const watched = (
         if ((world.outages.get(caller.name) ?? 0) > world.loop.now) {
           return Effect.fail(StoreError.make(subject, new StoreError.Unavailable({ why: "simulated: an outage" })))
         }
-        const opened = MemoryStore.Core.watch(world.core, at, options)
+        const opened = isExpired(world, options.from)
+          ? Result.fail(noLongerKept)
+          : MemoryStore.Core.watch(world.core, at, options)
         if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
         return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
       }),
@@ -312,6 +314,15 @@ const watched = (
     ),
     (watch) => Stream.fromPull(Effect.succeed(watch.pull))
   ))
+
+/** A watch that stood still too long was not the only loss: the history up to then is gone, for everybody who resumes. */
+const isExpired = (world: World.World, from: StoreDriver.WatchOptions["from"]): boolean => {
+  if (from === "current" || world.keptFrom === 0) return false
+  const cursor = StoreRules.parseCursor(from)
+  return Result.isSuccess(cursor) && Number(cursor.success.revision) < world.keptFrom
+}
+
+const noLongerKept = new StoreError.Expired({ why: "simulated: no longer kept" })
 
 /** One watch: hands over one event at a time, each at a point of its own. */
 const makeWatch = (
@@ -377,6 +388,10 @@ const makeWatch = (
     if (events.length > 0) return answer(Effect.succeed([events]))
     if (ended !== undefined) endWith(ended)
   }
+  const expire = () => {
+    world.keptFrom = world.core.timeline.latest.revision
+    endWith(noLongerKept)
+  }
   const later = (millis: number, run: () => void) => Loop.after(world.loop, process, millis, run)
   const deliver = () => {
     const event = taken[0]
@@ -394,7 +409,7 @@ const makeWatch = (
     else if (alternative === "outage") {
       world.outages.set(caller.name, world.loop.now + outageMillis)
       endWith(new StoreError.Unavailable({ why: "simulated: the store could not be reached" }))
-    } else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    } else if (alternative === "expire") later(stillMillis, expire)
     else handOver()
   }
   const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {
@@ -427,19 +442,21 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     apply: () => {
       const exit = World.at(world, effect)
-      world.externalCalls++
       Notes.calledOutside(world.notes, world.acting)
-      World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
-      world.hooks.look(world)
+      if (!isRead) {
+        world.externalCalls++
+        World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+        world.hooks.look(world)
+      }
       return Order.given(world, process.label, operation, exit)
     },
-    alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],
-    willChange: () => true,
+    alternatives: () => failure === undefined ? ["slow"] : isRead ? ["refuse", "slow"] : ["refuse", "lose", "slow"],
+    willChange: () => !isRead,
     refused: () => errorOf(operation, failure),
     lost: () => errorOf(operation, failure),
     rival: () => {}

@@ -272,8 +272,9 @@ const step = (loop: Loop, until: number): boolean => {
   }
   const timer = loop.timers.at(-1)
   const isDue = timer !== undefined && timer.at <= loop.now
+  const isTime = !isDue && loop.now + turnMillis <= until
   const place = loop.calls.length > 0 ? "calls" : "arrivals"
-  const next = isDue ? undefined : loop[place].shift()
+  const next = isTime ? loop[place].shift() : undefined
   if (next !== undefined) {
     loop.now += turnMillis
     take(place, next)

@@ -88,6 +88,8 @@ export interface Spec {
   readonly admit: ReadonlyArray<Admission>
   /** Processes that run the Layer at once. */
   readonly replicas: number
+  /** Laws that do not hold by design, with the reason. */
+  readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number
   readonly maxSteps: number
 }
