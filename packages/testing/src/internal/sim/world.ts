@@ -13,6 +13,7 @@ import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
 import * as Admission from "./admission.ts"
+import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External } from "./external.ts"
@@ -38,6 +39,9 @@ export interface Hooks {
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
 }
+
+/** Whose turn it is, and what a line says of it. */
+export type Turn = Pick<Line, "who" | "site" | "pass" | "bound">
 
 /** An old view: a snapshot that the store still keeps. */
 export interface OldView {
@@ -98,6 +102,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** The user's calls, where the run is told. */
+  readonly calls: Calls.Calls | undefined
+  /** The call that takes its turn now: lines of its process are its doing. */
+  turn: Turn | undefined
   hash: number
   /** By registration and key: when its last pass began, in steps of the loop. */
   readonly started: Map<string, number>
@@ -115,7 +123,7 @@ export interface World {
   wasUnmatched: boolean
 }
 
-export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, hooks: Hooks): World => {
+export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | undefined, hooks: Hooks): World => {
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
@@ -149,7 +157,9 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     oldView: undefined,
     lateList: undefined,
     informed: new Set(),
-    lines: isRecorded ? [] : undefined,
+    lines: calls === undefined ? undefined : [],
+    calls,
+    turn: undefined,
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
@@ -168,9 +178,10 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A line of the story, and a part of its hash. */
-export const tell = (world: World, who: string, text: string, isFault = false): void => {
+export const tell = (world: World, who: string, text: string, isFault = false, change?: Change): void => {
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
-  world.lines?.push({ millis: world.loop.now, who, text, isFault })
+  const turn = world.turn?.who === who ? world.turn : undefined
+  world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
 }
 
 /** The first law that breaks ends the run; others that show in the same step are told beside it. */
@@ -185,8 +196,8 @@ export const violate = (world: World, law: string, title: string): void => {
   }
 }
 
-/** What is worth a look and breaks no law. */
-export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
+/** What is worth a look and breaks no law; `detail`: what differs from run to run. */
+export const warn = (world: World, text: string, detail = ""): void => void world.notes.warnings.set(text, detail)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
@@ -237,7 +248,7 @@ const committed = (
   if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
-  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
+  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`, false, change)
   noteWanted(world, change)
   world.hooks.judge(world, change, { ...sent, isBeat })
 }
