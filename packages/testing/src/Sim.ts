@@ -15,16 +15,25 @@
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
- * (`unsynced`). Off unless asked for: the lists of a new process are old (`old`), which
- * stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second
- * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
- * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
+ * (`unsynced`); or every pass that was done runs once more (`again`). Off unless asked for: the lists of a new process are
+ * old (`old`), which stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an
+ * object that the workload did not make (`delete`); a second process starts while the first goes on (`overlap`), as without
+ * a leader election, or with one that failed; from a step on all that the passes of one key change is refused (`poison`);
+ * a watch is cut and cannot be opened for a while (`outage`). A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
- * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` and `always` (P6);
- * observedGeneration is honest (P8); a key has one pass at a time (P10); what others want is seen by a pass that began
- * after (P11); no defect, and a graceful stop ends (P13); cached objects are not edited (P17: they are frozen, so that an
- * edit is a defect); a restart at rest writes nothing (P19). Two runs of one list must be equal, else what leaks is named.
+ * P2; P15 where nothing but the view differed); writes stop (P3); what is owned does not outlive its owners, and deletions
+ * end (P4); a pass that runs again with nothing changed writes nothing (P5); `never` and `always` (P6); nothing is taken
+ * from a controller that lives (P7); observedGeneration is honest (P8); `Ready` at the generation of now is true or was,
+ * and transition times move with their status (P9); a key has one pass at a time, and who writes under a fence writes no
+ * more when it is an old leader (P10); what others want is seen by a pass that began after, and soon (P11); the queue keeps
+ * a key once, and nothing of what is gone, failures are forgotten after success, watches are opened with pauses (P12); no
+ * defect, and a graceful stop ends (P13); others go on while a key fails for ever (P14, with `poison`); cached objects are
+ * not edited (P17: they are frozen, so that an edit is a defect); caches tell lives that make sense, and hold at rest what
+ * is stored (P18); a restart at rest writes nothing (P19). Told and no failure, unless {@link Checks} asks for it: objects
+ * that are made or deleted more often than in the plain run (P2), deletes on the word of a cache (P20), timers of what is
+ * gone (P12). With {@link recovery}: good, bad and good again is the first state (P16). The first violation in time is
+ * reported, and what else shows at the same moment beside it. Two runs of one list must be equal, else what leaks is named.
  *
  * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried.
  *
@@ -33,8 +42,7 @@
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
  * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
- * jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2,
- * `Sim.world` and `Sim.wrap`.
+ * jumps (X15), overload (X22), `Sim.world` and `Sim.wrap`.
  *
  * @since 0.1.0
  */

@@ -169,7 +169,7 @@ describe("a report", () => {
       steps: 1,
       wasUnmatched: true,
       counts: new Map(),
-      warnings: [],
+      warnings: new Map(),
       lines
     },
     tried: { depth: 0, leftOut: undefined, points: 9, random: 0, repeated: 0, runs: 10, warnings: new Map() },

@@ -161,9 +161,10 @@ const mostWarnings = 5
 
 /** Those that most runs showed come first. */
 export const warnings = (tried: Tried): ReadonlyArray<string> =>
-  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { first, runs }]) =>
-    `${text}, in ${plural(runs, "run")}, first ${first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`}`
-  )
+  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { detail, first, runs }]) => {
+    const where = first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`
+    return `${text}, in ${plural(runs, "run")}, first ${where}${detail === "" ? "" : `: ${detail}`}`
+  })
 
 /** What was checked, by law: those that the options except are left out. */
 const checked = ({ always, checks, except, faults, matches, never }: Spec): ReadonlyArray<string> => {

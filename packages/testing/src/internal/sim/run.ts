@@ -36,7 +36,8 @@ export interface Run {
   readonly end: string | undefined
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
-  readonly warnings: ReadonlyArray<string>
+  /** With what they were in this run. */
+  readonly warnings: ReadonlyMap<string, string>
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -84,7 +85,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     counts,
-    warnings: [...world.notes.warnings],
+    warnings: world.notes.warnings,
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,

@@ -192,8 +192,8 @@ export const violate = (world: World, law: string, title: string): void => {
   }
 }
 
-/** What is worth a look and breaks no law. */
-export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
+/** What is worth a look and breaks no law; `detail`: what differs from run to run. */
+export const warn = (world: World, text: string, detail = ""): void => void world.notes.warnings.set(text, detail)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
