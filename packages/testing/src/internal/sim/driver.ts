@@ -109,9 +109,14 @@ const takeTurn = <A, E>(
   mayWait: boolean
 ): void => {
   if (world.lines === undefined) return decide(world, process, caller, call, reply, mayWait)
-  const pass = caller.pass && Asides.passName(caller.pass)
-  world.turn = { who: process.label, site: call.site ?? caller.site, pass, bound: call.bound }
-  decide(world, process, caller, call, reply, mayWait)
+  const { pass } = caller
+  const site = call.site ?? caller.site
+  const noting = (exit: Exit.Exit<A, E>) => {
+    if (Exit.isFailure(exit) && pass !== undefined && site !== undefined) world.calls?.failedAt.set(pass, site)
+    reply(exit)
+  }
+  world.turn = { who: process.label, site, pass: pass && Asides.passName(pass), bound: call.bound }
+  decide(world, process, caller, call, noting, mayWait)
   world.turn = undefined
 }
 

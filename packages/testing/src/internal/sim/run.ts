@@ -423,7 +423,8 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     world.started.set(name, world.loop.steps)
     Asides.passStarted(world, process.label, pass)
   },
-  passEnded: (pass, end) => {
+  passEnded: (pass, end, error) => {
+    Asides.passEnded(world, process.label, pass, end, error)
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
