@@ -430,7 +430,6 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     world.running.delete(here)
     world.ended.set(here, end)
     world.passLog?.push({ process: process.label, pass, end })
-    Asides.passEnded(world, process.label, pass, end)
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })
