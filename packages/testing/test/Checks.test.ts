@@ -553,6 +553,8 @@ describe("laws of the engine", () => {
     except: {},
     actors: [],
     always: {},
+    admit: [],
+    replicas: 1,
     matches: undefined,
     never: {},
     atRest: {},
@@ -564,7 +566,7 @@ describe("laws of the engine", () => {
   const nothing = () => {}
   const made = () => {
     const hooks = { judge: nothing, look: nothing, takeStep: nothing, kill: nothing }
-    const world = World.make(options, Choices.planned([]), false, hooks)
+    const world = World.make(options, Choices.planned([]), undefined, hooks)
     const process = Loop.startProcess(world.loop, "ctl", 1)
     world.current = { process, fiber: Effect.runFork(Effect.never) }
     return world

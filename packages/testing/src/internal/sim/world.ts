@@ -11,7 +11,8 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import * as Admission from "./admission.ts"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
@@ -37,6 +38,12 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+export interface EndedPass {
+  readonly process: string
+  readonly pass: Pass.Pass
+  readonly end: Controller.End
 }
 
 /** Whose turn it is, and what a line says of it. */
@@ -68,6 +75,8 @@ export interface World {
   readonly externals: Map<string, unknown>
   readonly actor: Context.Context<never>
   current: Running | undefined
+  /** Others that run the same Layer, by name. */
+  readonly standbys: Map<string, Running>
   /** Off for good in phase two. */
   hasFaults: boolean
   violation: Violation | undefined
@@ -99,6 +108,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** Passes that ended; kept only where lines are. */
+  readonly passLog: Array<EndedPass> | undefined
+  /** By kind: watches whose events wait until they are let go, by what lets them. */
+  readonly held: Map<string, Array<() => void>>
   /** The user's calls, where the run is told. */
   readonly calls: Calls.Calls | undefined
   /** The call that takes its turn now: lines of its process are its doing. */
@@ -124,7 +137,7 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
-  const driver = MemoryStore.fromCore(core)
+  const driver = Admission.wrap(MemoryStore.fromCore(core), core, spec.admit, () => Loop.wallMillis(loop))
   const world: World = {
     spec,
     hooks,
@@ -137,6 +150,7 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
+    standbys: new Map(),
     hasFaults: true,
     violation: undefined,
     commits: new Map([[0, { writeId: "birth", kind: "" }]]),
@@ -156,6 +170,8 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     lines: calls === undefined ? undefined : [],
     calls,
     turn: undefined,
+    passLog: calls === undefined ? undefined : [],
+    held: new Map(),
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
@@ -289,6 +305,9 @@ const observed = (world: () => World, by: string, driver: StoreDriver.Service): 
 })
 
 const viewOf = (world: () => World): View => ({
+  get now() {
+    return Loop.wallMillis(world().loop)
+  },
   get: (kind, key) => {
     const { name, namespace } = typeof key === "string" ? { name: key, namespace: undefined } : key
     const scoped = kind.address.scope === "Cluster" ? "" : namespace ?? "default"
