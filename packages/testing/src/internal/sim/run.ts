@@ -15,6 +15,7 @@ import * as BootFaults from "./bootFaults.ts"
 import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
+import * as Bounds from "./checks/bounds.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Passes from "./checks/passes.ts"
@@ -199,7 +200,7 @@ const isAtRest = (world: World.World): boolean =>
     isAlive && held === undefined
   ) &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
-  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) && !Bounds.isWanted(world)
 
 /** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
 const hasLookedAgain = (world: World.World, from: number): boolean =>
