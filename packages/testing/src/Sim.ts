@@ -128,6 +128,12 @@ export interface Options<A, S = never> {
   readonly depth?: number | undefined
   /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
   readonly maxRuns?: number | undefined
+  /**
+   * Whether a run ends where a process starts anew in a state (of objects, steps, and what fakes were asked) in which one
+   * started before and all went well: what follows was tried. Equal but for the time of day and for random draws.
+   * Default `true`.
+   */
+  readonly prune?: boolean | undefined
   /** Random runs after that. Default 200. */
   readonly random?: number | undefined
   /** Default 1. */
@@ -158,6 +164,8 @@ export type Progress = Search.Progress
 export interface Summary {
   readonly depth: number
   readonly runs: number
+  /** About how many more lists of deviations these stand for: see `prune` of {@link Options}. */
+  readonly pruned: number
   readonly random: number
   /** Points of the plain run. */
   readonly points: number
@@ -256,12 +264,13 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
       random: options.random ?? 200,
-      seed: spec.seed
+      seed: spec.seed,
+      prune: options.prune ?? true
     })
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
-      const { depth, points, random, runs } = searched.tried
-      return Effect.succeed({ depth, points, random, runs, text: Report.summary(spec, searched.tried) })
+      const { depth, points, pruned, random, runs } = searched.tried
+      return Effect.succeed({ depth, points, pruned, random, runs, text: Report.summary(spec, searched.tried) })
     })
   })
 
@@ -298,7 +307,7 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
     return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
   }
   if (told.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
   return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
 }
 

@@ -391,12 +391,13 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, effect, failure) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, args, effect, failure) =>
   call(world, process, {
     operation,
     apply: () => {
       const exit = World.at(world, effect)
       world.externalCalls++
+      World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
       World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
       return exit
     },

@@ -16,6 +16,7 @@ export interface External<out S, out F> {
 /** Puts a call at a point: what happens before it, and after. */
 export type Gate = <A, E>(
   operation: string,
+  args: ReadonlyArray<unknown>,
   call: Effect.Effect<A, E>,
   failure: (() => E) | undefined
 ) => Effect.Effect<A, E>
@@ -48,12 +49,13 @@ const gated = <S extends object, E>(name: string, service: S, gate: Gate, failur
     get: (target, property, receiver) => {
       const member: unknown = Reflect.get(target, property, receiver)
       const operation = `${name}.${String(property)}`
-      const through = (effect: Effect.Effect<unknown, unknown, never>) => gate(operation, effect, failure)
-      if (Effect.isEffect(member)) return through(member as Effect.Effect<unknown, unknown, never>)
+      const through = (args: ReadonlyArray<unknown>, effect: Effect.Effect<unknown, unknown, never>) =>
+        gate(operation, args, effect, failure)
+      if (Effect.isEffect(member)) return through([], member as Effect.Effect<unknown, unknown, never>)
       if (typeof member !== "function") return member
       return (...args: ReadonlyArray<unknown>) => {
         const result: unknown = Reflect.apply(member, target, args)
-        return Effect.isEffect(result) ? through(result as Effect.Effect<unknown, unknown, never>) : result
+        return Effect.isEffect(result) ? through(args, result as Effect.Effect<unknown, unknown, never>) : result
       }
     }
   })

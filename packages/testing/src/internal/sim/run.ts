@@ -15,6 +15,7 @@ import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
+import * as Starts from "./starts.ts"
 import type { Line, Violation } from "./story.ts"
 import * as World from "./world.ts"
 
@@ -24,8 +25,10 @@ export interface Run {
   readonly taken: ReadonlyArray<Choices.Deviation>
   readonly violation: Violation | undefined
   readonly hash: number
-  /** Everything that was there at rest; `undefined` where a violation came first. */
+  /** Everything that was there at rest; `undefined` where a violation came first, or the run was cut. */
   readonly end: string | undefined
+  /** Alternatives that would have come where it was cut. */
+  readonly after: number
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -50,21 +53,25 @@ const stopMillis = 60_000
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: string | undefined
+  /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
+  readonly starts?: Starts.Starts | undefined
 }): Run => {
-  const world = World.make(spec, source, options.isRecorded, { judge: Checks.onChange, takeStep, kill })
+  const starts = options.starts ?? Starts.make(undefined, undefined)
+  const world = World.make(spec, source, options.isRecorded, starts, { judge: Checks.onChange, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
-    if (world.violation === undefined) Checks.atRest(world, options.plain)
+    if (!isOver(world)) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
-  const end = world.violation === undefined ? Checks.endState(world) : undefined
-  if (world.violation === undefined) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
+  const end = isOver(world) ? undefined : Checks.endState(world)
+  if (!isOver(world)) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
   return {
     points: world.choices.points,
     taken: world.choices.taken,
     violation: world.violation,
     hash: world.hash,
     end,
+    after: Starts.afterCut(starts),
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
@@ -72,14 +79,18 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   }
 }
 
+/** A law broke, or all that would follow is known. */
+const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
+
 /** Phase one, then phase two. */
 const live = (world: World.World): void => {
   bookmark(world)
   boot(world, 1)
-  while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
+  while (world.stepsTaken < world.spec.steps.length && !isOver(world)) {
     const step = world.spec.steps[world.stepsTaken]
     if (step === undefined) break
     const due = world.loop.now + step.afterMillis
+    world.nextStepAt = due
     const taken = world.stepsTaken
     const isEarly = () => world.stepsTaken !== taken
     if (!until(world, due, isEarly)) return
@@ -87,6 +98,7 @@ const live = (world: World.World): void => {
     interlude(world)
     takeStep(world)
   }
+  world.nextStepAt = Infinity
   if (!until(world, world.loop.now + stepMillis)) return
   interlude(world)
   until(world, world.loop.now + stepMillis)
@@ -103,18 +115,13 @@ const bookmark = (world: World.World): void => {
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
-const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
-  const isQuiet = Loop.runUntil(
-    world.loop,
-    millis,
-    world.spec.maxSteps,
-    () => world.violation !== undefined || isOver()
-  )
+const until = (world: World.World, millis: number, isEnough: () => boolean = () => false): boolean => {
+  const isQuiet = Loop.runUntil(world.loop, millis, world.spec.maxSteps, () => isOver(world) || isEnough())
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
     World.violate(world, "P3", `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop`)
   }
-  return world.violation === undefined
+  return !isOver(world)
 }
 
 /** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
@@ -141,6 +148,7 @@ const isAtRest = (world: World.World): boolean =>
 const restartIsNoOp = (world: World.World): void => {
   const { current, writes } = world
   if (current === undefined) return
+  world.isEnding = true
   World.tell(world, "world", "restarted at rest")
   kill(world, current.process)
   until(world, world.loop.now + restartMillis + restMillis)
@@ -154,8 +162,9 @@ const restartIsNoOp = (world: World.World): void => {
 
 const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
-  if (step === undefined) return
+  if (step === undefined || isOver(world)) return
   world.stepsTaken++
+  World.ask(world, step.title)
   const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
@@ -249,6 +258,7 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
 const boot = (world: World.World, number: number): void => {
+  if (number > 1 && Starts.isKnown(world)) return
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
     const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`

@@ -6,6 +6,7 @@ import * as Choices from "./choices.ts"
 import * as randomness from "./randomness.ts"
 import { type Run, run } from "./run.ts"
 import type { Spec } from "./spec.ts"
+import * as Starts from "./starts.ts"
 import type { Violation } from "./story.ts"
 
 export interface Options {
@@ -15,6 +16,8 @@ export interface Options {
   readonly maxRuns: number
   readonly random: number
   readonly seed: number
+  /** Whether a run ends where all that would follow is known. */
+  readonly prune: boolean
 }
 
 /** How far a search is. It knows no clock: who is told measures runs a second by its own. */
@@ -46,6 +49,8 @@ export interface Tried {
   /** What the next depth would have taken, where it was left out. */
   readonly leftOut: number | undefined
   readonly random: number
+  /** More lists of so few deviations, whose runs could only repeat others: see `starts.ts`. */
+  readonly pruned: number
   /** Runs that were made twice. */
   readonly repeated: number
   /** Points of the plain run. */
@@ -80,6 +85,8 @@ interface Searching {
   repeated: number
   points: number
   leftOut: number | undefined
+  pruned: number
+  readonly known: Starts.Known | undefined
   /** Of the phase and depth that are tried now. */
   progress: Pick<Progress, "phase" | "depth" | "done" | "of">
   /** Runs and their steps in all, with those that were made twice. */
@@ -102,6 +109,8 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     repeated: 0,
     points: 0,
     leftOut: undefined,
+    pruned: 0,
+    known: options.prune ? new Map() : undefined,
     progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
     made: 0,
     steps: 0,
@@ -122,10 +131,11 @@ export const replay = (spec: Spec, plan: ReadonlyArray<Choices.Deviation>): Run 
   return run(spec, Choices.planned(plan), { isRecorded: true, plain: plain?.end })
 }
 
-const triedBy = ({ depth, leftOut, points, random, repeated, runs }: Searching): Tried => ({
+const triedBy = ({ depth, leftOut, points, pruned, random, repeated, runs }: Searching): Tried => ({
   depth,
   leftOut,
   points,
+  pruned,
   random,
   repeated,
   runs
@@ -141,8 +151,11 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
   return undefined
 }
 
-const made = (self: Searching, source: Choices.Source): Run => {
-  const made = run(self.spec, source, { isRecorded: false, plain: self.plain })
+/** `deviations` of the list, `undefined` where there is none; `isWhole`: not cut short, whatever is known. */
+const made = (self: Searching, source: Choices.Source, deviations: number | undefined, isWhole = false): Run => {
+  const starts = Starts.make(isWhole ? undefined : self.known, deviations)
+  const made = run(self.spec, source, { isRecorded: false, plain: self.plain, starts })
+  if (made.violation === undefined) Starts.learn(starts, made.points)
   self.made++
   self.steps += made.steps
   if (self.seen.size < seenAtMost) self.seen.add(made.hash)
@@ -151,11 +164,12 @@ const made = (self: Searching, source: Choices.Source): Run => {
 
 function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>): Search<Run> {
   self.runs++
-  const first = made(self, Choices.planned(plan))
+  const isRepeated = self.runs % repeatEvery === 1
+  const first = made(self, Choices.planned(plan), plan.length, isRepeated)
   yield step(self)
-  if (first.violation === undefined && self.runs % repeatEvery !== 1) return first
+  if (first.violation === undefined && !isRepeated) return first
   self.repeated++
-  const second = made(self, Choices.planned(plan))
+  const second = made(self, Choices.planned(plan), plan.length, true)
   return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
 }
 
@@ -195,7 +209,9 @@ function* exhaust(self: Searching, plain: Run, options: Options): Search<Searche
         const plan = [...node.plan, deviation.deviation]
         const tried = yield* attempt(self, plan)
         if (tried.violation !== undefined) return found(self, tried.violation, plan, undefined)
-        if (depth < options.depth) next.push({ plan, points: tried.points, from: deviation.index + 1 })
+        if (depth === options.depth) continue
+        next.push({ plan, points: tried.points, from: deviation.index + 1 })
+        self.pruned += tried.after
       }
     }
     self.depth = depth
@@ -223,7 +239,7 @@ function* chance(self: Searching, options: Options): Search<Searched | undefined
   self.progress = { phase: "random", depth: self.depth, done: 0, of: options.random }
   for (let i = 1; i <= options.random; i++) {
     const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
-    const tried = made(self, Choices.random(draw))
+    const tried = made(self, Choices.random(draw), undefined)
     self.random = i
     yield step(self)
     if (tried.violation === undefined) continue
@@ -244,7 +260,7 @@ function* shrink(
   for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < current.length;) {
       const shorter = [...current.slice(0, at), ...current.slice(at + size)]
-      if (made(self, Choices.planned(shorter)).violation?.law === law) current = shorter
+      if (made(self, Choices.planned(shorter), shorter.length).violation?.law === law) current = shorter
       else at += size
       yield step(self)
     }

@@ -13,10 +13,12 @@ import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
 import * as Choices from "./choices.ts"
+import { exactText } from "./exact.ts"
 import type { External } from "./external.ts"
 import * as Loop from "./loop.ts"
 import * as randomness from "./randomness.ts"
 import type { Spec } from "./spec.ts"
+import type { Starts } from "./starts.ts"
 import type { Change, Line, View, Violation } from "./story.ts"
 
 /** A process and its root fiber. */
@@ -48,8 +50,15 @@ export interface World {
   readonly externals: Map<string, unknown>
   readonly actor: Context.Context<never>
   current: Running | undefined
+  readonly starts: Starts
+  /** When the user's next step is due. */
+  nextStepAt: number
+  /** A hash of all that external services were asked and answered, and of the steps in between, where it can be told. */
+  asked: number | undefined
   /** Off for good in phase two. */
   hasFaults: boolean
+  /** All is checked but the restart at rest. */
+  isEnding: boolean
   violation: Violation | undefined
   /** Revision to write id, so that an old list can be asked for. */
   readonly writeIds: Map<number, string>
@@ -82,7 +91,13 @@ export interface World {
   wasUnmatched: boolean
 }
 
-export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, hooks: Hooks): World => {
+export const make = (
+  spec: Spec,
+  source: Choices.Source,
+  isRecorded: boolean,
+  starts: Starts,
+  hooks: Hooks
+): World => {
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
@@ -99,7 +114,11 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
+    starts,
+    nextStepAt: Infinity,
+    asked: randomness.hash(""),
     hasFaults: true,
+    isEnding: false,
     violation: undefined,
     writeIds: new Map([[0, "birth"]]),
     lost: new Set(),
@@ -130,6 +149,12 @@ export const make = (spec: Spec, source: Choices.Source, isRecorded: boolean, ho
 export const tell = (world: World, who: string, text: string, isFault = false): void => {
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
   world.lines?.push({ millis: world.loop.now, who, text, isFault })
+}
+
+/** What the outside was asked and answered: where that is equal, in the same order, it is in the same state. */
+export const ask = (world: World, what: unknown): void => {
+  const text = exactText(what)
+  world.asked = text === undefined || world.asked === undefined ? undefined : randomness.hash(text, world.asked)
 }
 
 /** The first law that breaks ends the run. */

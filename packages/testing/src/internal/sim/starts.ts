@@ -1,0 +1,127 @@
+/**
+ * Starts: a process that starts has no memory, so what follows is a function of what is there: the objects, what external
+ * services were asked, the steps that were taken, and what the checks remember. Where one started before, with nothing
+ * odd to come in either run, another has the same future, and its run ends there (simulation.md 4.3, b).
+ *
+ * Equal means equal but for the time of day, the draws of randomness and the number of the start: these are left out, as
+ * kills between which nothing happened are one. Whoever keeps more about a world is asked about it: what is not named
+ * here as left out is part of the key, and what has no key keeps its run whole.
+ */
+import { MemoryStore } from "setpoint"
+import { exactText } from "./exact.ts"
+import * as randomness from "./randomness.ts"
+import * as World from "./world.ts"
+
+/** Where runs started that ended well: the key of each, and how many alternatives came after it. */
+export type Known = Map<number, number>
+
+/** More are not kept. */
+const knownAtMost = 200_000
+
+/** What a run knows of starts; changed by the functions of this module alone. */
+export interface Starts {
+  readonly known: Known | undefined
+  /** Deviations of the run's list, all of which must have been taken; `undefined`: of phase two alone nothing is to come. */
+  readonly deviations: number | undefined
+  readonly met: Array<{ readonly key: number; readonly points: number }>
+  /** The key where the run was cut. */
+  cutAt: number | undefined
+}
+
+export const make = (known: Known | undefined, deviations: number | undefined): Starts => ({
+  known,
+  deviations,
+  met: [],
+  cutAt: undefined
+})
+
+/** A process is about to start anew: whether that is known. */
+export const isKnown = (world: World.World): boolean => {
+  const { known, met } = world.starts
+  if (known === undefined || !isSettled(world)) return false
+  const key = keyOf(world)
+  if (key === undefined) return false
+  if (known.has(key)) {
+    world.starts.cutAt = key
+    return true
+  }
+  met.push({ key, points: world.choices.points.length })
+  return false
+}
+
+/** A run ended well: where it started is known from now on. */
+export const learn = (starts: Starts, points: ReadonlyArray<{ readonly alternatives: ReadonlyArray<string> }>) => {
+  const { known, met } = starts
+  if (known === undefined) return
+  for (const { key, points: from } of met) {
+    if (known.size >= knownAtMost) return
+    let after = afterCut(starts)
+    for (let i = from; i < points.length; i++) after += points[i]?.alternatives.length ?? 0
+    known.set(key, after)
+  }
+}
+
+/** Alternatives that come after the start where a run was cut. */
+export const afterCut = ({ cutAt, known }: Starts): number => (cutAt === undefined ? 0 : known?.get(cutAt) ?? 0)
+
+/** Nothing odd is to come, and nobody else acts. */
+const isSettled = ({ choices, hasFaults, loop, oldList, starts, violation }: World.World): boolean =>
+  violation === undefined && oldList === undefined &&
+  (!hasFaults || choices.taken.length === starts.deviations) &&
+  loop.head === loop.ready.length && loop.calls.length === 0 && loop.arrivals.length === 0 &&
+  loop.timers.every(({ process }) => process === undefined)
+
+/** A step that comes so soon may come before the process is up: how soon is a part of the key. */
+const soonMillis = 10_000
+
+/** What does not tell a future from another, or is a part of the key in another form. */
+const leftOut: ReadonlySet<string> = new Set<keyof World.World>([
+  "spec",
+  "hooks",
+  "loop",
+  "choices",
+  "core",
+  "driver",
+  "store",
+  "view",
+  "externals",
+  "actor",
+  "current",
+  "lines",
+  "hash",
+  "violation",
+  "starts",
+  "nextStepAt",
+  "wanted",
+  "started",
+  // of times and counts only differences are looked at
+  "writes",
+  "passes",
+  "externalCalls",
+  "lastWriteAt",
+  "wasUnmatched",
+  // of processes that are gone
+  "killedAt",
+  "writeIds",
+  "lost"
+])
+
+const keyOf = (world: World.World): number | undefined => {
+  const { asked, core, loop, nextStepAt } = world
+  const soon = Math.max(0, nextStepAt - loop.now)
+  const text = asked === undefined ? undefined : exactText([
+    MemoryStore.Core.exported(core).filter((object) => !World.isEvent(object)),
+    soon < soonMillis ? soon : "later",
+    unmet(world),
+    Object.entries(world).filter(([name]) => !leftOut.has(name))
+  ])
+  // Two hashes, since one of 32 bits would be shared by chance among some ten thousand.
+  return text === undefined ? undefined : randomness.hash(text) * 2 ** 21 + (randomness.hash(text, 1) >>> 11)
+}
+
+/** P11: whether the last wish about a key was heard, by a pass that began after it. */
+const unmet = ({ started, wanted }: World.World): ReadonlyArray<unknown> =>
+  [...wanted].map(([about, at]) => {
+    const passes = [...started].filter(([key]) => key.endsWith(` ${about}`)).map(([, begun]) => begun)
+    return [about, passes.length > 0, passes.some((begun) => begun >= at)]
+  })
