@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Controller, Kind, type Reconciler, type StoreError } from "setpoint"
+import { Controller, Kind, type Reconciler, type Resource, type StoreError } from "setpoint"
 
 export const kind = <const Name extends string>(name: Name) =>
   Kind.make({
@@ -68,3 +68,10 @@ export const fakeCloud = () =>
         })
     }
   }, { fails: () => new CloudError({ why: "no answer" }) })
+
+/** What was removed, where it is of the kind. */
+export const removedOf = <A extends Resource.Any>(kind: Kind.Kind<A>, { object, type }: Sim.Change): A | undefined => {
+  if (type !== "removed" || object.kind !== kind.address.kind) return undefined
+  const decoded = kind.decode(object)
+  return decoded._tag === "Success" ? decoded.success : undefined
+}

@@ -14,13 +14,14 @@
  * refused (`refuse`), applied with its reply lost (`lose`), answered late (`slow`), or comes after the next step of the
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
- * killed (`restart`) or stopped gracefully (`stop`). Off unless asked for: the lists of a new process are old (`old`), which
- * stores of Setpoint's contract never do; somebody deletes an object that the workload did not make (`delete`); a second
+ * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
+ * (`unsynced`). Off unless asked for: the lists of a new process are old (`old`), which
+ * stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second
  * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
  * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
- * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` (P6);
+ * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` and `always` (P6);
  * observedGeneration is honest (P8); a key has one pass at a time (P10); what others want is seen by a pass that began
  * after (P11); no defect, and a graceful stop ends (P13); cached objects are not edited (P17: they are frozen, so that an
  * edit is a defect); a restart at rest writes nothing (P19). Two runs of one list must be equal, else what leaks is named.
@@ -84,6 +85,14 @@ export type Change = Story.Change
 export type Step<A = unknown> = Workloads.Step<A>
 
 /**
+ * Somebody else's controller. Made by {@link actor}.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Actor = Workloads.Actor
+
+/**
  * What is done to the world while a check runs.
  *
  * @category models
@@ -118,8 +127,12 @@ export interface Options<A, S = never> {
   readonly matches?: ((object: A, world: World) => boolean) | undefined
   /** What must never hold, by name; asked after every change, which it is given. */
   readonly never?: { readonly [name: string]: (world: World, change: Change) => boolean } | undefined
+  /** What must hold at any time, by name; asked after every change, of the store or of what is outside. */
+  readonly always?: { readonly [name: string]: (world: World) => boolean } | undefined
   /** What must hold at rest, by name. */
   readonly atRest?: { readonly [name: string]: (world: World) => boolean } | undefined
+  /** Somebody else's controllers, made by {@link actor}. */
+  readonly actors?: ReadonlyArray<Actor> | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Default: {@link defaultFaults}. */
@@ -202,7 +215,7 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @since 0.1.0
  */
 export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
-  !["old", "delete", "overlap"].includes(fault)
+  !["old", "old-kind", "delete", "overlap"].includes(fault)
 )
 
 /**
@@ -344,8 +357,10 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     // Asked about objects of the kinds of the steps alone, which are of type A.
     matches: matches && ((object, world) => matches(object as A, world)),
     never: options.never ?? {},
+    always: options.always ?? {},
     atRest: options.atRest ?? {},
     external: options.external ?? [],
+    actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
     seed: options.seed ?? 1,
     maxSteps: options.maxSteps ?? 20_000
@@ -469,6 +484,38 @@ export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store
  * @since 0.1.0
  */
 export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+
+// ---------------------------------------------------------------------------------------------------------------------
+// actors
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * Somebody else's controller: it hears of every change of a kind, whoever made it, and answers 100 ms later, or, as a
+ * deviation (`slow`), 25 s later. It is outside of the processes that are killed, and its writes are its own in the story.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Schema } from "effect"
+ * import { Kind, Store } from "setpoint"
+ *
+ * const spec = Schema.Struct({ host: Schema.String })
+ * const Request = Kind.make({ group: "example.dev", version: "v1", kind: "Request", spec })
+ * const Secret = Kind.make({ group: "example.dev", version: "v1", kind: "Secret", spec })
+ *
+ * const issuer = Sim.actor("issuer", Request, ({ metadata: { name }, spec }, { type }) =>
+ *   type === "created" ? Store.create(Secret, { metadata: { name }, spec }) : Effect.void
+ * )
+ * ```
+ *
+ * @category actors
+ * @since 0.1.0
+ */
+export const actor: <A extends Resource.Any>(
+  name: string,
+  kind: Kind.Kind<A>,
+  answer: (object: A, change: Change, world: World) => Effect.Effect<unknown, unknown, Store.Store>
+) => Actor = Workloads.actor
 
 // ---------------------------------------------------------------------------------------------------------------------
 // external services

@@ -34,8 +34,10 @@ const spec: Spec = {
   kinds: [App],
   matches: undefined,
   never: {},
+  always: {},
   atRest: {},
   external: [],
+  actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
   maxSteps: 20_000

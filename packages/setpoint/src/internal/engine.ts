@@ -26,23 +26,20 @@ import * as Pass from "../Pass.ts"
 import type * as RateLimiter from "../RateLimiter.ts"
 import type { Owned, Reconciler, Source, Watched } from "../Reconciler.ts"
 import type { Target } from "../Request.ts"
-import { keyText } from "../Resource.ts"
 import * as Selector from "../Selector.ts"
 import * as Store from "../Store.ts"
 import * as WatchManager from "../WatchManager.ts"
 import * as WorkQueue from "../WorkQueue.ts"
-import * as Ahead from "./ahead.ts"
 import * as Behaviours from "./behaviour.ts"
 import * as Dynamic from "./dynamic.ts"
 import * as Feeds from "./feeds.ts"
 import * as Inputs from "./inputs.ts"
-import * as KeyMemory from "./keyMemory.ts"
 import * as Mapper from "./mapper.ts"
 import * as Redelivery from "./redelivery.ts"
 import * as Registrations from "./registration.ts"
-import { settleMemory } from "./runPass.ts"
 import * as Supervised from "./supervised.ts"
 import * as Telemetry from "./telemetry.ts"
+import * as Waiters from "./waiters.ts"
 import type * as Workers from "./workers.ts"
 
 type Registration = Registrations.Registration
@@ -117,7 +114,7 @@ const hold = Effect.fnUntraced(function*(
     Effect.sync(() => Feeds.hold(engine.feeds, store.name, kind, informer)),
     (held) => Effect.suspend(() => (held.release() ? retire(engine, held.feed) : Effect.void))
   )
-  if (held.feed.holders === 1) yield* tellWaiters(engine, held.feed)
+  if (held.feed.holders === 1) yield* Waiters.listen(engine, held.feed)
   announce(engine, store, kind)
   if (!engine.dynamic.stores.has(store.name)) engine.dynamic.stores.set(store.name, store)
   return held.feed
@@ -135,56 +132,9 @@ export const holdSource = Effect.fnUntraced(function*(engine: Engine, source: Dy
 /** Nobody holds this cache any more: who waits for it waits in vain. */
 const retire = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> =>
   Effect.suspend(() => {
-    for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
+    Waiters.letGo(engine, feed)
     return Scope.close(feed.scope, Exit.void)
   })
-
-/** Keys that wait for this cache are told after a batch, when all handlers have heard it. */
-const tellWaiters = (engine: Engine, feed: Registrations.Feed): Effect.Effect<void> => {
-  const moved: Array<Informer.Change> = []
-  const flush = () => {
-    for (const change of moved.splice(0)) {
-      const object = keyText(change.entry)
-      for (const request of Feeds.waitersOf(feed, object)) cacheMoved(engine, request, feed, object, change)
-    }
-  }
-  return Effect.asVoid(Scope.provide(
-    Informer.subscribe(feed.informer, {
-      onChange: (change) => {
-        if (feed.waiters.size > 0 && change.via !== "redelivery") moved.push(change)
-      },
-      onRevision: (revision) => {
-        flush()
-        if (feed.ahead.size > 0) Ahead.caughtUp(feed.ahead, revision)
-      },
-      onSynced: () => {
-        flush()
-        cacheListed(engine, feed)
-        wakeAhead(engine, feed)
-      },
-      onNewTimeline: () => {
-        for (const request of Feeds.takeWaiters(feed)) timelineBegan(engine, request, feed)
-      }
-    }),
-    feed.scope
-  ))
-}
-
-/** The cache was listed: who knew more than it had shown may have missed what no difference tells, and runs again (E6). */
-const wakeAhead = (engine: Engine, feed: Registrations.Feed): void => {
-  for (const request of Ahead.take(feed.ahead)) {
-    const { registration } = request
-    if (!registration.isClosed && isFedBy(engine, request, feed)) enqueueKey(registration, request, relisted, 2)
-  }
-}
-
-const relisted: Pass.Cause = { _tag: "Relist" }
-
-/** Whether changes of this cache may wake the key. */
-const isFedBy = (engine: Engine, request: EngineRequest, feed: Registrations.Feed): boolean => {
-  for (const caches of request.registration.caches.values()) if (caches.includes(feed)) return true
-  return request.isWatching && Dynamic.isFedBy(engine.dynamic, request, feed)
-}
 
 /** Notes the cache of an input, which answers reads of its kind, and whether the first pass still waits for it (E4). */
 const enterInput = (
@@ -443,7 +393,7 @@ const become = Effect.fnUntraced(function*(
   if (Exit.isSuccess(started)) {
     registration.troubles.clear()
     if (lastInputs !== undefined) yield* Scope.close(lastInputs, Exit.void)
-    for (const key of keys) enqueueKey(registration, key, registered, 2)
+    for (const key of keys) Inputs.addKey(registration, key, registered, 2)
     if (isWaiting(registration) && Deferred.isDoneUnsafe(registration.synced)) {
       registration.synced = Deferred.makeUnsafe()
     }
@@ -592,19 +542,6 @@ const knownKeys = (
 // adding
 // ---------------------------------------------------------------------------------------------------------------------
 
-const enqueueKey = (
-  registration: Registration,
-  key: { readonly namespace: string; readonly name: string },
-  cause: Pass.Cause,
-  lane: WorkQueue.Lane,
-  trace?: Tracer.AnySpan
-): boolean => {
-  const request = Registrations.intern(registration, key.namespace, key.name)
-  const accepted = Inputs.add(request, cause, lane, trace)
-  Registrations.forgetIfIdle(request)
-  return accepted
-}
-
 /** Adds from outside, in lane 0. False: the registration is closed. */
 export const enqueue = (
   registration: Registration,
@@ -613,7 +550,7 @@ export const enqueue = (
   trace?: Tracer.AnySpan
 ): boolean => {
   const key = { namespace: Inputs.namespaceOf(registration.kind, target), name: target.name }
-  return !registration.isClosed && enqueueKey(registration, key, cause, 0, trace)
+  return !registration.isClosed && Inputs.addKey(registration, key, cause, 0, trace)
 }
 
 export const setPausedByHand = (registration: Registration, isPaused: boolean): void => {
@@ -657,61 +594,6 @@ const interruptAll = (registration: Registration): Effect.Effect<void> =>
     }
     return Effect.asVoid(Fiber.awaitAll(fibers))
   })
-
-// ---------------------------------------------------------------------------------------------------------------------
-// what a key waits for (E10)
-// ---------------------------------------------------------------------------------------------------------------------
-
-/** A cache moved: what the key waited for there may be over. */
-const cacheMoved = (
-  engine: Pick<Engine, "now">,
-  request: EngineRequest,
-  feed: Registrations.Feed,
-  object: string,
-  change: Informer.Change
-): void => {
-  const { memory } = request
-  if (memory === undefined) return Feeds.stopWaiting(feed, object, request)
-  const { raw } = change.entry
-  const deleted = change.type === "Deleted"
-    ? { uid: change.object.metadata.uid, revision: change.revision }
-    : undefined
-  KeyMemory.cacheMoved(memory, feed, object, raw === undefined ? undefined : Feeds.seenOf(raw), deleted)
-  if (!KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
-  if (request.running === undefined) settleIdle(request, engine.now())
-}
-
-/** A cache was listed: who waited for an object that came and went in between waits no longer. */
-const cacheListed = (engine: Pick<Engine, "now">, feed: Registrations.Feed): void => {
-  const upTo = Informer.revision(feed.informer)
-  if (upTo === undefined) return
-  for (const [object, waiters] of feed.waiters) {
-    for (const request of waiters) {
-      const { memory } = request
-      if (memory !== undefined) KeyMemory.listed(memory, feed, upTo)
-      if (memory === undefined || !KeyMemory.waitsFor(memory, feed, object)) Feeds.stopWaiting(feed, object, request)
-      if (request.running === undefined) settleIdle(request, engine.now())
-    }
-  }
-}
-
-const timelineBegan = (engine: Pick<Engine, "now">, request: EngineRequest, feed: Registrations.Feed): void => {
-  if (request.memory === undefined) return
-  KeyMemory.timelineBegan(request.memory, feed)
-  if (request.running === undefined) settleIdle(request, engine.now())
-}
-
-/** A key that neither runs nor stands in the queue, and has nothing pending: its events have come, or never will. */
-const settleIdle = (request: EngineRequest, now: number): void => {
-  const { memory } = request
-  if (memory !== undefined && memory.pending.length === 0 && !isQueued(request)) memory.ownRevisions.clear()
-  settleMemory(request, now)
-}
-
-const isQueued = (request: EngineRequest): boolean => {
-  const place = request.entry?.place
-  return place === "Ready" || place === "Held" || place === "Waiting"
-}
 
 export const monotonicNow: Effect.Effect<() => number> = Effect.map(
   Clock.Clock,

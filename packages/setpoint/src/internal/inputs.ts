@@ -80,6 +80,20 @@ export const add = (
 const isOwn = (memory: KeyMemory.KeyMemory<Registration.Feed>, cause: Cause): boolean =>
   cause._tag === "Event" ? KeyMemory.isOwnRevision(memory, cause.revision) : cause._tag === "Redelivery"
 
+/** Adds a key, whether or not the cache holds its object. False: its queue is closed. */
+export const addKey = (
+  registration: Registration.Registration,
+  key: { readonly namespace: string; readonly name: string },
+  cause: Cause,
+  lane: WorkQueue.Lane,
+  trace?: Tracer.AnySpan
+): boolean => {
+  const request = Registration.intern(registration, key.namespace, key.name)
+  const accepted = add(request, cause, lane, trace)
+  Registration.forgetIfIdle(request)
+  return accepted
+}
+
 /** Brings the queue's gate of a key in step with what the key remembers. */
 export const syncGate = (request: Registration.EngineRequest): void => {
   const { memory } = request
@@ -231,9 +245,7 @@ const addTargets = (
   lane: WorkQueue.Lane
 ): void => {
   for (const target of targets) {
-    const request = Registration.intern(registration, namespaceOf(registration.kind, target), target.name)
-    add(request, cause, lane)
-    Registration.forgetIfIdle(request)
+    addKey(registration, { namespace: namespaceOf(registration.kind, target), name: target.name }, cause, lane)
   }
 }
 

@@ -14,9 +14,18 @@ export const onChange = (world: World.World, change: Change): void => {
     const broke = guarded(world, `never "${name}"`, () => breaks(world.view, change))
     if (broke === true) World.violate(world, "P6", `never: ${name}`)
   }
+  always(world)
   observedGeneration(world, change)
   if (world.spec.matches !== undefined && !world.wasUnmatched) {
     world.wasUnmatched = guarded(world, "matches", () => unmatched(world)) !== undefined
+  }
+}
+
+/** P6, also where nothing changed but what is outside of the store. */
+export const always = (world: World.World): void => {
+  for (const [name, holds] of Object.entries(world.spec.always)) {
+    const held = guarded(world, `always "${name}"`, () => holds(world.view))
+    if (held === false) World.violate(world, "P6", `it does not always hold: ${name}`)
   }
 }
 

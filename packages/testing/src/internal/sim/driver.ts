@@ -9,6 +9,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { MemoryStore, Pass, type Resource, type StoreDriver, StoreError, StoreRules } from "setpoint"
+import * as BootFaults from "./bootFaults.ts"
 import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -34,9 +35,11 @@ const callerOf = (process: Loop.Process, fiber: Fiber.Fiber<unknown, unknown>, o
     return { who: "pass", name, pass }
   }
   const caller = fiber.getRef(Pass.Caller)
-  const who = caller.startsWith("informer/") ? "engine" : caller === "collector" ? "collector" : "outside"
+  const who = isInformer(fiber) ? "engine" : caller === "collector" ? "collector" : "outside"
   return { who, name: `${process.label}/${caller}/${operation}`, pass }
 }
+
+const isInformer = (fiber: Fiber.Fiber<unknown, unknown>): boolean => fiber.getRef(Pass.Caller).startsWith("informer/")
 
 /** What a call does when its turn comes, and how its odd ends look. */
 interface Call<A, E> {
@@ -144,7 +147,7 @@ const canKillHere = (world: World.World, process: Loop.Process): boolean => {
 }
 
 const signature = (world: World.World, more: number): string =>
-  `${world.core.timeline.latest.revision + more}/${world.externalCalls}/${world.stepsTaken}`
+  `${world.core.timeline.latest.revision + more}/${world.externalCalls}/${world.othersActs}/${world.stepsTaken}`
 
 // ---------------------------------------------------------------------------------------------------------------------
 // the store
@@ -178,12 +181,11 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
         StoreError.subject("get", at, key),
         () => driver.get(at, key, options)
       ),
-    list: (at, options) =>
-      read(
-        `list:${at.kind}`,
-        StoreError.subject("list", at),
-        () => driver.list(at, atOldRevision(world, at, options))
-      ),
+    list: (at, options) => {
+      const subject = StoreError.subject("list", at)
+      const list = read(`list:${at.kind}`, subject, () => driver.list(at, BootFaults.listOptions(world, at, options)))
+      return Effect.withFiber((fiber) => isInformer(fiber) ? BootFaults.firstList(world, at, list) : list)
+    },
     outcome: (writeId) =>
       read(
         "outcome",
@@ -194,17 +196,6 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
     watch: (at, options) => watched(world, process, at, options),
     fence: (lease, epoch) => read(`fence:${lease}`, everything, () => driver.fence(lease, epoch))
   }
-}
-
-/** The first lists of a process that came back to an old view (X05): a snapshot that the store still keeps. */
-const atOldRevision = (
-  world: World.World,
-  _: StoreDriver.KindAddress,
-  options: StoreDriver.ListOptions
-): StoreDriver.ListOptions => {
-  const writeId = world.oldList === undefined ? undefined : world.writeIds.get(world.oldList)
-  if (writeId === undefined || options.page !== undefined || options.ownerUid !== undefined) return options
-  return { ...options, page: JSON.stringify([world.oldList, writeId, ""]) }
 }
 
 const written = (
@@ -399,6 +390,7 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, 
       world.externalCalls++
       World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
       World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+      world.hooks.look(world)
       return exit
     },
     alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],

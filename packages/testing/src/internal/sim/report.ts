@@ -135,6 +135,7 @@ const checked = (spec: Spec): ReadonlyArray<string> => [
   "rest (P3)",
   "no leak on delete (P4)",
   ...(Object.keys(spec.never).length > 0 ? ["never (P6)"] : []),
+  ...(Object.keys(spec.always).length > 0 ? ["always (P6)"] : []),
   "observedGeneration (P8)",
   "one pass a key (P10)",
   "no lost wake-up (P11)",

@@ -9,6 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import * as Actors from "./actors.ts"
+import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
@@ -16,7 +18,7 @@ import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
-import type { Line, Violation } from "./story.ts"
+import type { Change, Line, Violation } from "./story.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -56,8 +58,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
   readonly starts?: Starts.Starts | undefined
 }): Run => {
-  const starts = options.starts ?? Starts.make(undefined, undefined)
-  const world = World.make(spec, source, options.isRecorded, starts, { judge: Checks.onChange, takeStep, kill })
+  const starts = options.starts ?? Starts.make(undefined, undefined, false)
+  const world = World.make(spec, source, options.isRecorded, starts, { judge, look: Checks.always, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (!isOver(world)) Checks.atRest(world, options.plain)
@@ -81,6 +83,11 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 
 /** A law broke, or all that would follow is known. */
 const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
+
+const judge = (world: World.World, change: Change): void => {
+  Checks.onChange(world, change)
+  Actors.hear(world, change)
+}
 
 /** Phase one, then phase two. */
 const live = (world: World.World): void => {
@@ -180,7 +187,7 @@ const interlude = (world: World.World): void => {
     "restart",
     "stop",
     "overlap",
-    ...oldRevisions(world).map((revision) => `old:${revision}`),
+    ...BootFaults.alternatives(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -190,18 +197,17 @@ const interlude = (world: World.World): void => {
   if (fault === "delete") return remove(world, argument)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
-  if (fault === "old") world.oldList = Number(argument)
+  BootFaults.prepare(world, fault ?? "", argument)
   kill(world, current.process)
   until(world, world.loop.now + 2 * restartMillis)
-  world.oldList = undefined
+  world.oldView = undefined
+  world.lateList = undefined
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
   const fault = faults.find((fault) => alternative === fault || alternative.startsWith(`${fault}:`))
   return fault !== undefined && world.spec.faults.has(fault)
 }
-
-const oldRevisions = (world: World.World): ReadonlyArray<number> => [...world.writeIds.keys()].slice(0, -1)
 
 /** What the workload did not make. */
 const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
@@ -261,8 +267,7 @@ const boot = (world: World.World, number: number): void => {
   if (number > 1 && Starts.isKnown(world)) return
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
-    const at = world.oldList === undefined ? "" : `; lists are served at revision ${world.oldList}`
-    World.tell(world, process.label, `started${at}`)
+    World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))

@@ -5,7 +5,7 @@
 import * as Choices from "./choices.ts"
 import * as randomness from "./randomness.ts"
 import { type Run, run } from "./run.ts"
-import type { Spec } from "./spec.ts"
+import type { Fault, Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
 import type { Violation } from "./story.ts"
 
@@ -116,7 +116,7 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     steps: 0,
     seen: new Set()
   }
-  const plain = yield* attempt(self, [])
+  const plain = yield* attempt(self, [], options.depth === 0)
   self.points = plain.points.length
   const flaw = plain.violation ?? meaningless(spec, plain)
   if (flaw !== undefined) return found(self, flaw, [], undefined)
@@ -151,9 +151,9 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
   return undefined
 }
 
-/** `deviations` of the list, `undefined` where there is none; `isWhole`: not cut short, whatever is known. */
-const made = (self: Searching, source: Choices.Source, deviations: number | undefined, isWhole = false): Run => {
-  const starts = Starts.make(isWhole ? undefined : self.known, deviations)
+/** `deviations` of the list, `undefined` where there is none; `mayCut`: whether it may end where what follows is known. */
+const made = (self: Searching, source: Choices.Source, deviations: number | undefined, mayCut: boolean): Run => {
+  const starts = Starts.make(self.known, deviations, mayCut)
   const made = run(self.spec, source, { isRecorded: false, plain: self.plain, starts })
   if (made.violation === undefined) Starts.learn(starts, made.points)
   self.made++
@@ -162,16 +162,20 @@ const made = (self: Searching, source: Choices.Source, deviations: number | unde
   return made
 }
 
-function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>): Search<Run> {
+function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>, isLast: boolean): Search<Run> {
   self.runs++
   const isRepeated = self.runs % repeatEvery === 1
-  const first = made(self, Choices.planned(plan), plan.length, isRepeated)
+  // An old view shows what was before the start, of which its key says nothing: nobody may ask for one later.
+  const mayCut = !isRepeated && (isLast || !looksBack.some((fault) => self.spec.faults.has(fault)))
+  const first = made(self, Choices.planned(plan), plan.length, mayCut)
   yield step(self)
   if (first.violation === undefined && !isRepeated) return first
   self.repeated++
-  const second = made(self, Choices.planned(plan), plan.length, true)
+  const second = made(self, Choices.planned(plan), plan.length, mayCut)
   return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
 }
+
+const looksBack: ReadonlyArray<Fault> = ["old", "old-kind"]
 
 /** One more run is done. */
 const step = (self: Searching): Progress => {
@@ -207,7 +211,7 @@ function* exhaust(self: Searching, plain: Run, options: Options): Search<Searche
     for (const node of nodes) {
       for (const deviation of deviations(node)) {
         const plan = [...node.plan, deviation.deviation]
-        const tried = yield* attempt(self, plan)
+        const tried = yield* attempt(self, plan, depth === options.depth)
         if (tried.violation !== undefined) return found(self, tried.violation, plan, undefined)
         if (depth === options.depth) continue
         next.push({ plan, points: tried.points, from: deviation.index + 1 })
@@ -239,7 +243,7 @@ function* chance(self: Searching, options: Options): Search<Searched | undefined
   self.progress = { phase: "random", depth: self.depth, done: 0, of: options.random }
   for (let i = 1; i <= options.random; i++) {
     const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
-    const tried = made(self, Choices.random(draw), undefined)
+    const tried = made(self, Choices.random(draw), undefined, true)
     self.random = i
     yield step(self)
     if (tried.violation === undefined) continue
@@ -260,7 +264,7 @@ function* shrink(
   for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < current.length;) {
       const shorter = [...current.slice(0, at), ...current.slice(at + size)]
-      if (made(self, Choices.planned(shorter), shorter.length).violation?.law === law) current = shorter
+      if (made(self, Choices.planned(shorter), shorter.length, true).violation?.law === law) current = shorter
       else at += size
       yield step(self)
     }

@@ -3,7 +3,7 @@ import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
-import type { Step } from "./workload.ts"
+import type { Actor, Step } from "./workload.ts"
 
 /** Kinds of deviations. */
 export const faults = [
@@ -21,6 +21,8 @@ export const faults = [
   "restart",
   "stop",
   "old",
+  "old-kind",
+  "unsynced",
   "delete",
   "overlap"
 ] as const
@@ -34,7 +36,7 @@ export const inWords: Readonly<Record<Fault, string>> = {
   refuse: "refused, not applied",
   lose: "applied, but the reply was lost",
   rival: "somebody else wrote the object first",
-  slow: "the reply took 25 s",
+  slow: "the answer took 25 s",
   early: "the next step of the workload came first",
   behind: "everything else that waited went first",
   late: "the event came 500 ms late",
@@ -43,6 +45,8 @@ export const inWords: Readonly<Record<Fault, string>> = {
   restart: "process killed while it was at rest, and started anew",
   stop: "process stopped gracefully, and started anew",
   old: "process killed, and its next lists served at an older revision",
+  "old-kind": "process killed, and its next lists of one kind served at an older revision",
+  unsynced: "process killed, and one kind's first list came long after the others",
   delete: "somebody deleted the object",
   overlap: "a second process started, and the first went on for 30 s"
 }
@@ -56,8 +60,10 @@ export interface Spec {
   readonly kinds: ReadonlyArray<Kind.AnyKind>
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
+  readonly always: Readonly<Record<string, (view: View) => boolean>>
   readonly atRest: Readonly<Record<string, (view: View) => boolean>>
   readonly external: ReadonlyArray<External<unknown, unknown>>
+  readonly actors: ReadonlyArray<Actor>
   readonly faults: ReadonlySet<Fault>
   readonly seed: number
   readonly maxSteps: number

@@ -23,25 +23,28 @@ export interface Starts {
   readonly known: Known | undefined
   /** Deviations of the run's list, all of which must have been taken; `undefined`: of phase two alone nothing is to come. */
   readonly deviations: number | undefined
+  /** Whether the run may end where it is known; it may not where what is left out of a key is asked for later. */
+  readonly mayCut: boolean
   readonly met: Array<{ readonly key: number; readonly points: number }>
   /** The key where the run was cut. */
   cutAt: number | undefined
 }
 
-export const make = (known: Known | undefined, deviations: number | undefined): Starts => ({
+export const make = (known: Known | undefined, deviations: number | undefined, mayCut: boolean): Starts => ({
   known,
   deviations,
+  mayCut,
   met: [],
   cutAt: undefined
 })
 
 /** A process is about to start anew: whether that is known. */
 export const isKnown = (world: World.World): boolean => {
-  const { known, met } = world.starts
+  const { known, mayCut, met } = world.starts
   if (known === undefined || !isSettled(world)) return false
   const key = keyOf(world)
   if (key === undefined) return false
-  if (known.has(key)) {
+  if (mayCut && known.has(key)) {
     world.starts.cutAt = key
     return true
   }
@@ -64,12 +67,12 @@ export const learn = (starts: Starts, points: ReadonlyArray<{ readonly alternati
 /** Alternatives that come after the start where a run was cut. */
 export const afterCut = ({ cutAt, known }: Starts): number => (cutAt === undefined ? 0 : known?.get(cutAt) ?? 0)
 
-/** Nothing odd is to come, and nobody else acts. */
-const isSettled = ({ choices, hasFaults, loop, oldList, starts, violation }: World.World): boolean =>
-  violation === undefined && oldList === undefined &&
+/** Nothing odd is to come, and nobody else acts or is about to: no timer but the store's own. */
+const isSettled = ({ choices, hasFaults, lateList, loop, oldView, starts, violation }: World.World): boolean =>
+  violation === undefined && oldView === undefined && lateList === undefined &&
   (!hasFaults || choices.taken.length === starts.deviations) &&
   loop.head === loop.ready.length && loop.calls.length === 0 && loop.arrivals.length === 0 &&
-  loop.timers.every(({ process }) => process === undefined)
+  loop.timers.length <= 1
 
 /** A step that comes so soon may come before the process is up: how soon is a part of the key. */
 const soonMillis = 10_000
@@ -98,11 +101,12 @@ const leftOut: ReadonlySet<string> = new Set<keyof World.World>([
   "writes",
   "passes",
   "externalCalls",
+  "othersActs",
   "lastWriteAt",
   "wasUnmatched",
   // of processes that are gone
   "killedAt",
-  "writeIds",
+  "commits",
   "lost"
 ])
 

@@ -1,8 +1,10 @@
-/** Workloads: what users and other actors do, step by step. */
+/** Workloads: what users do, step by step, and how other actors answer. */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as Types from "effect/Types"
 import { type Kind, type Resource, Store } from "setpoint"
+import type { Change, View } from "./story.ts"
 
 /** One thing that somebody does, at once. Its failure is told in the story and is no violation. */
 export interface Step<out A = unknown> {
@@ -24,6 +26,28 @@ export const step = <A = never>(
   run: Step["run"],
   afterMillis = restMillis
 ): Step<A> => ({ "~object": (_) => _, title, afterMillis, kind, run })
+
+/** Somebody else's controller. */
+export interface Actor {
+  /** Who it is in the story, and the first part of its points' names. */
+  readonly name: string
+  readonly kind: Kind.AnyKind
+  /** What it does about a change of an object; `undefined` where that does not decode. */
+  readonly answer: (change: Change, view: View) => Effect.Effect<unknown, unknown, Store.Store> | undefined
+}
+
+export const actor = <A extends Resource.Any>(
+  name: string,
+  kind: Kind.Kind<A>,
+  answer: (object: A, change: Change, view: View) => Effect.Effect<unknown, unknown, Store.Store>
+): Actor => ({
+  name,
+  kind,
+  answer: (change, view) => {
+    const object = kind.decode(change.object)
+    return Result.isSuccess(object) ? answer(object.success, change, view) : undefined
+  }
+})
 
 /** Replaces what is declared and leaves the rest. */
 export const edit = <A extends Resource.Any>(

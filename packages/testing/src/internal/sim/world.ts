@@ -12,6 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import type { OldView } from "./bootFaults.ts"
 import * as Choices from "./choices.ts"
 import { exactText } from "./exact.ts"
 import type { External } from "./external.ts"
@@ -31,10 +32,18 @@ export interface Running {
 export interface Hooks {
   /** Judges a change as it happens. */
   readonly judge: (world: World, change: Change) => void
+  /** Judges the world after something outside of the store may have changed. */
+  readonly look: (world: World) => void
   /** The user's next step, now. */
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+/** One change of the store. */
+export interface Commit {
+  readonly writeId: string
+  readonly kind: string
 }
 
 export interface World {
@@ -60,22 +69,28 @@ export interface World {
   /** All is checked but the restart at rest. */
   isEnding: boolean
   violation: Violation | undefined
-  /** Revision to write id, so that an old list can be asked for. */
-  readonly writeIds: Map<number, string>
+  /** By revision, so that an old list can be asked for. */
+  readonly commits: Map<number, Commit>
   /** Write ids whose replies were lost for good. */
   readonly lost: Set<string>
   /** Changes that processes made; Events do not count. */
   writes: number
   /** Changes of external services. */
   externalCalls: number
+  /** What actors did, here or outside. */
+  othersActs: number
   lastWriteAt: number
   passes: number
   /** Steps of the workload that were taken. */
   stepsTaken: number
   /** Where a kill was last offered, by process: kills between which nothing happened are one. */
   readonly killedAt: Map<string, string>
-  /** Where fresh processes list: an old revision, or undefined for the head. */
-  oldList: number | undefined
+  /** Where fresh processes list; `undefined`: at the head. */
+  oldView: OldView | undefined
+  /** The kind whose next first list comes late. */
+  lateList: string | undefined
+  /** Kinds of which informers made lists. */
+  readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
   hash: number
@@ -109,7 +124,7 @@ export const make = (
     choices: Choices.make(source),
     core,
     driver,
-    store: Store.make(observed(() => world, driver)),
+    store: Store.make(observed(() => world, "user", driver)),
     view: viewOf(() => world),
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
@@ -120,15 +135,18 @@ export const make = (
     hasFaults: true,
     isEnding: false,
     violation: undefined,
-    writeIds: new Map([[0, "birth"]]),
+    commits: new Map([[0, { writeId: "birth", kind: "" }]]),
     lost: new Set(),
     writes: 0,
     externalCalls: 0,
+    othersActs: 0,
     lastWriteAt: 0,
     passes: 0,
     stepsTaken: 0,
     killedAt: new Map(),
-    oldList: undefined,
+    oldView: undefined,
+    lateList: undefined,
+    informed: new Set(),
     lines: isRecorded ? [] : undefined,
     hash: randomness.hash(""),
     started: new Map(),
@@ -202,10 +220,10 @@ const committed = (
   removed: boolean
 ): void => {
   const { revision, writeId } = world.core.timeline.latest
-  world.writeIds.set(revision, writeId)
+  world.commits.set(revision, { writeId, kind: object.kind })
   if (isEvent(object)) return
   const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
-  if (!outsiders.has(by)) world.writes++
+  if (!isOutsider(world, by)) world.writes++
   world.lastWriteAt = world.loop.now
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
@@ -215,6 +233,9 @@ const committed = (
 }
 
 /** Who acts without being a process. */
+const isOutsider = (world: World, by: string): boolean =>
+  outsiders.has(by) || world.spec.actors.some(({ name }) => name === by)
+
 const outsiders: ReadonlySet<string> = new Set(["user", "rival", "somebody"])
 
 const verbs = { created: "create", updated: "update", removed: "remove" } as const
@@ -228,7 +249,7 @@ const typeOf = (before: Resource.Raw | undefined, object: Resource.Raw, removed:
 
 /** What a pass must start after (P11): changes of desired state that others made. */
 const noteWanted = (world: World, { before, by, object, type }: Change): void => {
-  if (type === "removed" || !outsiders.has(by)) return
+  if (type === "removed" || !isOutsider(world, by)) return
   if (type === "updated" && before?.metadata.generation === object.metadata.generation) return
   world.wanted.set(`${object.kind}/${keyText(object)}`, world.loop.steps)
 }
@@ -239,10 +260,12 @@ export const keyText = (object: Resource.Any): string => nameOf(Resource.key(obj
 export const nameOf = ({ name, namespace }: Resource.Key): string =>
   namespace === "" || namespace === "default" ? name : `${namespace}/${name}`
 
-/** The store as the user's steps write it. */
-const observed = (world: () => World, driver: StoreDriver.Service): StoreDriver.Service => ({
+/** The store as somebody who is no process writes it. */
+export const storeOf = (world: World, by: string): Store.Service => Store.make(observed(() => world, by, world.driver))
+
+const observed = (world: () => World, by: string, driver: StoreDriver.Service): StoreDriver.Service => ({
   ...driver,
-  write: (address, operation, options) => write(world(), "user", address, operation, options)
+  write: (address, operation, options) => write(world(), by, address, operation, options)
 })
 
 const viewOf = (world: () => World): View => ({
