@@ -66,6 +66,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Tracer from "effect/Tracer"
+import type * as Informer from "./Informer.ts"
 import * as Dynamic from "./internal/dynamic.ts"
 import * as Engine from "./internal/engine.ts"
 import * as Feeds from "./internal/feeds.ts"
@@ -237,6 +238,29 @@ export type End = PassEnd.PassEnd["_tag"]
 export interface Observer {
   readonly passStarted: (pass: Pass) => void
   readonly passEnded: (pass: Pass, end: End) => void
+  /** A Controller was built: what it holds can be read from now on. */
+  readonly began?: ((probe: Probe) => void) | undefined
+}
+
+/**
+ * A look into a Controller: for tests and simulators. Costs a walk over what it holds.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Probe {
+  readonly controller: Service
+  /** Every key that a queue keeps, and those that are kept though no cache holds their object. */
+  readonly keys: Effect.Effect<ReadonlyArray<ProbedKey>>
+  /** The caches that run now, shared by the registrations. */
+  readonly caches: () => ReadonlyArray<Informer.Informer>
+}
+
+/** @category models @since 0.1.0 */
+export interface ProbedKey extends KeyStatus {
+  readonly registration: string
+  /** It asked for dynamic watches, which are kept for it. */
+  readonly watching: boolean
 }
 
 /**
@@ -338,7 +362,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   }
   yield* Effect.addFinalizer(() => closeAll(engine))
   const background = yield* Scope.fork(yield* Effect.scope) // closed before the workers drain
-  return Controller.of({
+  const controller = Controller.of({
     register: (reconciler, options) => register(engine, reconciler, options),
     registration: (name) => Effect.map(find(engine, name), (registration) => handleOf(registration)),
     enqueue: (name, target, reason) =>
@@ -347,6 +371,12 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     status: Effect.sync(() => Array.from(engine.registrations.values(), statusOf)),
     background: (name, work) => runInBackground(background, name, work)
   })
+  observer?.began?.({
+    controller,
+    keys: Effect.suspend(() => probeAll(engine)),
+    caches: () => WatchManager.informers(watches)
+  })
+  return controller
 })
 
 /**
@@ -447,21 +477,49 @@ const probe = (registration: Registrations.Registration, target: Target) =>
   Effect.suspend(() => {
     const request = Registrations.intern(registration, Inputs.namespaceOf(registration.kind, target), target.name)
     Registrations.forgetIfIdle(request) // to ask about a key leaves no trace of it
-    return Effect.map(
-      WorkQueue.probe(registration.queue, request),
-      Option.match({
-        onNone: () => undefined,
-        onSome: ({ failures, key, next, place, reasons }): KeyStatus => ({
-          request: key,
-          place: placeNames[place],
-          failures,
-          paused: registration.pausedKeys.has(key),
-          causes: reasons,
-          dueInMillis: next?.inMillis
-        })
-      })
-    )
+    return probeRequest(registration, request)
   })
+
+const probeRequest = (registration: Registrations.Registration, request: Registrations.EngineRequest) =>
+  Effect.map(
+    WorkQueue.probe(registration.queue, request),
+    Option.match({
+      onNone: () => undefined,
+      onSome: ({ failures, key, next, place, reasons }): KeyStatus => ({
+        request: key,
+        place: placeNames[place],
+        failures,
+        paused: registration.pausedKeys.has(key),
+        causes: reasons,
+        dueInMillis: next?.inMillis
+      })
+    })
+  )
+
+const probeAll = (engine: Engine.Engine): Effect.Effect<ReadonlyArray<ProbedKey>> =>
+  Effect.forEach(
+    [...engine.registrations.values(), ...engine.closing.values()].flatMap((registration) =>
+      [...new Set([...WorkQueue.keysUnsafe(registration.queue), ...registration.strays.values()])].map((request) => ({
+        registration,
+        request
+      }))
+    ),
+    ({ registration, request }) =>
+      Effect.map(probeRequest(registration, request), (status): ProbedKey => ({
+        ...(status ?? idle(request)),
+        registration: registration.name,
+        watching: request.isWatching
+      }))
+  )
+
+const idle = (request: Request): KeyStatus => ({
+  request,
+  place: "idle",
+  failures: 0,
+  paused: false,
+  causes: [],
+  dueInMillis: undefined
+})
 
 const placeNames = {
   Ready: "ready",

@@ -39,9 +39,11 @@
  * @since 0.1.0
  */
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
@@ -99,7 +101,37 @@ export type Actor = Workloads.Actor
  * @since 0.1.0
  */
 export interface Workload<out A> {
-  readonly steps: ReadonlyArray<Step<A>>
+  readonly "~object": Types.Covariant<A>
+  readonly steps: ReadonlyArray<Step>
+  /** Kinds whose objects `matches` is asked about. `undefined`: those of the steps. */
+  readonly of: ReadonlyArray<Kind.AnyKind> | undefined
+  /** After so many steps the state is one that must come back at the end (P16). */
+  readonly returnsTo: number | undefined
+}
+
+/**
+ * What is asked beside what every run is asked, and what is not.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Checks {
+  /**
+   * P2: an object that is made or deleted more often than in the plain run. There are good reasons for it, so that it is
+   * told and fails nothing: default `"warn"`.
+   */
+  readonly counts?: "warn" | "fail" | undefined
+  /**
+   * P3: the controllers write by the clock by design, each object at most once in this time: such writes are no unrest.
+   * One more when a process starts, or a pass is made to run again. Default: all writes are.
+   */
+  readonly writesEvery?: Duration.Input | undefined
+  /** P7: all that the controllers make has an owner, or one of these labels or annotations. Default: not asked. */
+  readonly owned?: boolean | { readonly orTagged: ReadonlyArray<string> } | undefined
+  /**
+   * P20: a pass that deletes without uid or revision and has not read the kind from the store itself. Default `"warn"`.
+   */
+  readonly unguardedDeletes?: "warn" | "fail" | undefined
 }
 
 /**
@@ -133,6 +165,8 @@ export interface Options<A, S = never> {
   readonly atRest?: { readonly [name: string]: (world: World) => boolean } | undefined
   /** Somebody else's controllers, made by {@link actor}. */
   readonly actors?: ReadonlyArray<Actor> | undefined
+  /** Checks that are not asked of everybody. */
+  readonly checks?: Checks | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Default: {@link defaultFaults}. */
@@ -182,7 +216,9 @@ export interface Summary {
   readonly random: number
   /** Points of the plain run. */
   readonly points: number
-  /** All of it in words. */
+  /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
+  readonly warnings: ReadonlyArray<string>
+  /** All of it in words; of the warnings the first five. */
   readonly text: string
 }
 
@@ -193,7 +229,7 @@ export interface Summary {
  * @since 0.1.0
  */
 export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Counterexample", {
-  /** `P1` … `P19`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
+  /** `P1` … `P20`; `leak` where a run cannot be repeated, `input` where the check itself is at fault. */
   law: Schema.String,
   title: Schema.String,
   /** Replays it: {@link replay}. */
@@ -215,7 +251,7 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @since 0.1.0
  */
 export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
-  !["old", "old-kind", "delete", "overlap"].includes(fault)
+  !["old", "old-kind", "delete", "overlap", "poison", "outage"].includes(fault)
 )
 
 /**
@@ -283,7 +319,15 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
       const { depth, points, pruned, random, runs } = searched.tried
-      return Effect.succeed({ depth, points, pruned, random, runs, text: Report.summary(spec, searched.tried) })
+      return Effect.succeed({
+        depth,
+        points,
+        pruned,
+        random,
+        runs,
+        warnings: Report.warnings(searched.tried),
+        text: Report.summary(spec, searched.tried)
+      })
     })
   })
 
@@ -320,7 +364,8 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
     return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
   }
   if (told.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
+  const none = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { ...none, warnings: new Map() }
   return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
 }
 
@@ -347,13 +392,21 @@ const counterexample = (found: Search.Found): Counterexample =>
   })
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {
-  const { matches, workload } = options
+  const { checks = {}, matches, workload } = options
   const kinds = new Map(workload.steps.flatMap(({ kind }) => kind === undefined ? [] : [[kind.groupKind, kind]]))
   return {
     // The externals give what the Layer needs beside the store; a Spec no longer tells which services these are.
     layer: options.controllers as Spec["layer"],
     steps: workload.steps,
     kinds: [...kinds.values()],
+    of: workload.of ?? [...kinds.values()],
+    checks: {
+      counts: checks.counts ?? "warn",
+      writesEveryMillis: checks.writesEvery === undefined ? undefined : Duration.toMillis(checks.writesEvery),
+      ownedOrTagged: ownedOf(checks.owned),
+      returnsTo: workload.returnsTo,
+      unguarded: checks.unguardedDeletes ?? "warn"
+    },
     // Asked about objects of the kinds of the steps alone, which are of type A.
     matches: matches && ((object, world) => matches(object as A, world)),
     never: options.never ?? {},
@@ -366,6 +419,9 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     maxSteps: options.maxSteps ?? 20_000
   }
 }
+
+const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
+  owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
 
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
@@ -427,7 +483,53 @@ export const changes = <A extends Resource.Any>(
  * @category workloads
  * @since 0.1.0
  */
-export const script = <A>(steps: ReadonlyArray<Step<A>>): Workload<A> => ({ steps })
+export const script: {
+  <A>(steps: ReadonlyArray<Step<A>>): Workload<A>
+  <const K extends Kind.AnyKind>(
+    steps: ReadonlyArray<Step>,
+    options: {
+      /** Kinds whose objects `matches` is asked about, where the steps touch others too. */
+      readonly of: K | ReadonlyArray<K>
+    }
+  ): Workload<Kind.Resource<K>>
+} = <A>(
+  steps: ReadonlyArray<Step>,
+  options?: { readonly of: Kind.AnyKind | ReadonlyArray<Kind.AnyKind> }
+): Workload<A> => ({
+  "~object": (_) => _,
+  steps,
+  of: options && [options.of].flat(),
+  returnsTo: undefined
+})
+
+/**
+ * Good, bad, and good again: whatever the bad state left behind, the first state must come back (P16).
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ image: Schema.String }) })
+ *
+ * const good = { metadata: { name: "a" }, spec: { image: "web:1" } }
+ * const workload = Sim.recovery(Widget, good, { spec: { image: "no such image" } })
+ * ```
+ *
+ * @category workloads
+ * @since 0.1.0
+ */
+export const recovery = <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  good: Kind.Input<A>,
+  bad: Partial<Omit<Kind.Input<A>, "status" | "metadata">>
+): Workload<A> => {
+  const { metadata: { name = "" }, ...fields } = good
+  const editTo = (fields: object) =>
+    edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+}
 
 /**
  * Somebody creates an object. Steps are 20 seconds apart, so that the controllers come to rest in between.

@@ -262,11 +262,16 @@ describe("the checks that need no input", () => {
 
   it.effect("P19: a restart at rest that writes", () =>
     Effect.gen(function*() {
-      const counts = reconciles(Effect.fnUntraced(function*(request) {
-        const app = yield* Store.get(App, request)
-        yield* Store.updateStatus(App, app, { size: (app.status?.size ?? 0) + 1 })
+      const greets = Layer.unwrap(Effect.sync(() => {
+        const greeted = new Set<string>()
+        return reconciles(Effect.fnUntraced(function*(request) {
+          const app = yield* Store.get(App, request)
+          if (greeted.has(app.metadata.uid)) return
+          greeted.add(app.metadata.uid)
+          yield* Store.updateStatus(App, app, { size: (app.status?.size ?? 0) + 1 })
+        }))
       }))
-      assert.strictEqual(yield* broke(counts), "P19 a restart at rest made 1 writes")
+      assert.strictEqual(yield* broke(greets), "P19 a restart at rest made 1 writes")
     }))
 })
 
@@ -300,7 +305,10 @@ describe("bad input", () => {
         yield* keepsPart(request)
         yield* Effect.promise(() => Promise.resolve())
       })))
-      assert.match(text, /^leak pass 1 of apps App\/a never ended: after its call \d+ it waits for what the simulator/)
+      assert.match(
+        text,
+        /^leak pass 1 of apps App\/a never ended: after its call \d+ \(create:Part\/a\) it waits for what the simulator/
+      )
     }))
 
   it.effect("a variable of a module that leaks from run to run is told", () =>

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
+import * as Checks from "@setpoint/testing/internal/sim/checks/options"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as randomness from "@setpoint/testing/internal/sim/randomness"
 import { run } from "@setpoint/testing/internal/sim/run"
@@ -32,6 +33,8 @@ const spec: Spec = {
   layer: layerOf(apps),
   steps: workload.steps,
   kinds: [App],
+  of: [App],
+  checks: Checks.defaults,
   matches: undefined,
   never: {},
   always: {},

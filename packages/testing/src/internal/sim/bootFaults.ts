@@ -7,13 +7,6 @@ import type { StoreDriver } from "setpoint"
 import type { Alternative } from "./choices.ts"
 import * as World from "./world.ts"
 
-/** An old view: a snapshot that the store still keeps. */
-export interface OldView {
-  readonly revision: number
-  /** `undefined`: of every kind. */
-  readonly kind: string | undefined
-}
-
 /** Longer than all else at a start, and shorter than what a cache is given to sync. */
 const lateListMillis = 10_000
 

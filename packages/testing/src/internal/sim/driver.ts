@@ -10,6 +10,10 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { MemoryStore, Pass, type Resource, type StoreDriver, StoreError, StoreRules } from "setpoint"
 import * as BootFaults from "./bootFaults.ts"
+import * as Bounds from "./checks/bounds.ts"
+import * as Guards from "./checks/guards.ts"
+import * as Isolation from "./checks/isolation.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
@@ -20,6 +24,7 @@ import * as World from "./world.ts"
 const slowMillis = 25_000
 const lateMillis = 500
 const stillMillis = 2_000
+const outageMillis = 5_000
 
 /** Whose call it is, and its name without the number of equal ones. */
 interface Caller {
@@ -58,6 +63,7 @@ interface Call<A, E> {
 const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {
     const caller = callerOf(process, fiber, call.operation)
+    if (caller.pass !== undefined) Notes.called(world.notes, caller.pass, call.operation)
     return Effect.callback<A, E>((resume) => {
       let isCancelled = false
       const reply = (exit: Exit.Exit<A, E>) => {
@@ -82,6 +88,10 @@ const takeTurn = <A, E>(
   mayWait: boolean
 ): void => {
   const willChange = call.willChange()
+  if (willChange && Isolation.isPoisoned(world, caller.pass) && call.alternatives(caller).includes("refuse")) {
+    return reply(Exit.fail(call.refused()))
+  }
+  const apply = () => actAs(world, caller, call.apply)
   const offered = alternatives(world, process, caller, call, willChange, mayWait)
   const name = mayWait ? Choices.numbered(world.choices, caller.name) : `${caller.name}~`
   const alternative = Choices.pick(world.choices, name, offered)
@@ -92,29 +102,38 @@ const takeTurn = <A, E>(
     case "kill":
       return world.hooks.kill(world, process)
     case "kill-after":
-      call.apply()
+      apply()
       return world.hooks.kill(world, process)
     case "refuse":
       return reply(Exit.fail(call.refused()))
     case "lose":
-      call.apply()
+      apply()
       return reply(Exit.fail(call.lost()))
     case "rival":
       call.rival()
-      return reply(call.apply())
+      return reply(apply())
     case "early":
       world.hooks.takeStep(world)
-      return reply(call.apply())
+      return reply(apply())
     case "slow": {
-      const exit = call.apply()
+      const exit = apply()
       Loop.after(world.loop, process, slowMillis, () => reply(exit), caller.pass)
       return
     }
     case "behind":
       return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, false))
     default:
-      return reply(call.apply())
+      return reply(apply())
   }
+}
+
+/** Whoever judges the change knows whose it is. */
+const actAs = <A>(world: World.World, { pass }: Caller, act: () => A): A => {
+  if (pass === undefined) return act()
+  world.acting = pass
+  const done = act()
+  world.acting = undefined
+  return done
 }
 
 const alternatives = <A, E>(
@@ -194,7 +213,12 @@ export const make = (world: World.World, process: Loop.Process): StoreDriver.Ser
       ),
     write: (at, write, options) => written(world, process, at, write, options),
     watch: (at, options) => watched(world, process, at, options),
-    fence: (lease, epoch) => read(`fence:${lease}`, everything, () => driver.fence(lease, epoch))
+    fence: (lease, epoch) =>
+      read(
+        `fence:${lease}`,
+        everything,
+        () => Effect.tap(driver.fence(lease, epoch), () => Effect.sync(() => Guards.told(world, { lease, epoch })))
+      )
   }
 }
 
@@ -244,12 +268,10 @@ const judged = (
 
 /** A write of another actor that desires nothing: the object's revision moves on (X09). */
 const touch = (world: World.World, at: StoreDriver.KindAddress, key: Resource.Key): void => {
-  const patch = { metadata: { annotations: { [rivalAnnotation]: String(world.loop.steps) } } }
+  const patch = { metadata: { annotations: { [World.rivalAnnotation]: String(world.loop.steps) } } }
   const options = { writeId: `rival-${world.loop.steps}`, hasStatus: true }
   World.at(world, World.write(world, "rival", at, { op: "patch", key, type: "merge", patch }, options))
 }
-
-export const rivalAnnotation = "sim.setpoint.dev/rival"
 
 const everything: StoreError.Subject = StoreError.subject("call", { kind: "store", group: "" })
 
@@ -272,9 +294,13 @@ const watched = (
     Effect.acquireRelease(
       Effect.withFiber((fiber) => {
         const subject = StoreError.subject("watch", at)
+        Bounds.watchOpened(world, `${callerOf(process, fiber, "watch").name}:${at.kind}`)
+        const caller = callerOf(process, fiber, `event:${at.kind}`)
+        if ((world.outages.get(caller.name) ?? 0) > world.loop.now) {
+          return Effect.fail(StoreError.make(subject, new StoreError.Unavailable({ why: "simulated: an outage" })))
+        }
         const opened = MemoryStore.Core.watch(world.core, at, options)
         if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
-        const caller = callerOf(process, fiber, `event:${at.kind}`)
         return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
       }),
       (watch) => Effect.sync(watch.close)
@@ -349,7 +375,10 @@ const makeWatch = (
     }
     if (alternative === "late") later(lateMillis, handOver)
     else if (alternative === "cut") endWith(new StoreError.Unavailable({ why: "simulated: the watch was cut" }))
-    else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    else if (alternative === "outage") {
+      world.outages.set(caller.name, world.loop.now + outageMillis)
+      endWith(new StoreError.Unavailable({ why: "simulated: the store could not be reached" }))
+    } else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
     else handOver()
   }
   const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {
@@ -362,7 +391,7 @@ const makeWatch = (
   return { close, pull }
 }
 
-const eventFaults: ReadonlyArray<Fault> = ["late", "cut", "expire"]
+const eventFaults: ReadonlyArray<Fault> = ["late", "cut", "expire", "outage"]
 
 const objectOf = (event: StoreDriver.WatchEvent | undefined): string => {
   if (event === undefined) return ""
@@ -389,6 +418,7 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, 
       const exit = World.at(world, effect)
       world.externalCalls++
       World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
+      Notes.calledOutside(world.notes, world.acting)
       World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
       world.hooks.look(world)
       return exit

@@ -48,7 +48,17 @@ const hints: ReadonlyArray<readonly [laws: ReadonlyArray<string>, faults: RegExp
     "a pass that finds nothing to do must write nothing; a status without the time of day, an order that is fixed"
   ],
   [["P19"], /^/, "what a pass needs to know must be stored: a restart has lost all memory"],
-  [["P10"], /^/, "the engine broke its own law: report it with this token"],
+  [["P5"], /^/, "what a pass does follows from what is stored: no counter, no time of day, no random name"],
+  [["P7"], /^/, "Owner.setController on what a pass makes; another's object is not yours to take"],
+  [["P9"], /^/, "report Ready last, from what was read in this pass, at the generation that was read"],
+  [["P10"], /fence|overlap/, "an old leader must write under its fence alone, so that the store can refuse it"],
+  [["P10"], /^/, "one registration of a name in a process; where there is one, the engine broke its law: report it"],
+  [["P12"], /^/, "a key whose object is gone must end: let NotFound of it pass, or return done"],
+  [["P14"], /^/, "one key's failure must end its own pass alone: no shared lock, no loop over others' objects"],
+  [["P15"], /^/, "act on the state, not on having seen a change: steps in between may never be seen"],
+  [["P16"], /^/, "apply the corrected spec whatever state the bad one has left; wait for nothing that it broke"],
+  [["P18"], /^/, "a cache differs from its store: the adapter or the engine broke its law: report it with this token"],
+  [["P20"], /^/, "Store.delete(object) carries the uid; ifUnchanged the revision too"],
   [["P13"], /^/, "a defect is never retried knowingly; objects from a store or a cache are frozen: copy, do not edit"],
   [["P8"], /^/, "store observedGeneration with every status, of the generation that was read"],
   [
@@ -99,8 +109,10 @@ export const failure = (found: Found): string => {
   const deviations = plan.slice(0, 4).map(({ alternative, point }, index) =>
     `    ${index + 1}. ${point}    ${sentence(alternative)}`
   )
+  const also = violation.also.slice(0, 2).map((text) => `  also: ${text}`)
   return [
     `FAIL  ${violation.title}    (${violation.law})`,
+    ...also,
     least,
     ...deviations,
     ...(plan.length > 4 ? [`    … ${plan.length - 4} more, in the token`] : []),
@@ -127,19 +139,43 @@ export const summary = (spec: Spec, tried: Tried): string => {
   } ` +
     `(${plural(tried.points, "point")} in the plain run; ${[...spec.faults].join(", ")})${leftOut}. ` +
     `${plural(tried.repeated, "run")} repeated, none differed. Checked: ${checked(spec).join(", ")}. ` +
-    "Kills between which nothing happened were tried once, and starts in equal states went on once."
+    "Kills between which nothing happened were tried once, and starts in equal states went on once." +
+    warnings(tried).slice(0, mostWarnings).map((text) => `\nwarning: ${text}`).join("")
 }
 
-const checked = (spec: Spec): ReadonlyArray<string> => [
-  spec.matches === undefined ? "same end as the plain run (P2)" : "matches at rest (P1)",
-  "rest (P3)",
-  "no leak on delete (P4)",
-  ...(Object.keys(spec.never).length > 0 ? ["never (P6)"] : []),
-  ...(Object.keys(spec.always).length > 0 ? ["always (P6)"] : []),
-  "observedGeneration (P8)",
-  "one pass a key (P10)",
-  "no lost wake-up (P11)",
-  "no defect, clean stop (P13)",
-  "frozen objects (P17)",
-  "restart is a no-op (P19)"
-]
+/** Warnings that a summary's text shows; the others are in its list. */
+const mostWarnings = 5
+
+/** Those that most runs showed come first. */
+export const warnings = (tried: Tried): ReadonlyArray<string> =>
+  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { first, runs }]) =>
+    `${text}, in ${plural(runs, "run")}, first ${first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`}`
+  )
+
+const checked = (spec: Spec): ReadonlyArray<string> => {
+  const { always, checks, faults, matches, never } = spec
+  return [
+    matches === undefined ? "same end as the plain run (P2, P15)" : "matches at rest (P1)",
+    checks.writesEveryMillis === undefined
+      ? "rest (P3)"
+      : `rest but for a write an object every ${checks.writesEveryMillis / 1000} s (P3)`,
+    "no leak on delete (P4)",
+    "a second pass writes nothing (P5)",
+    ...(Object.keys(never).length > 0 ? ["never (P6)"] : []),
+    ...(Object.keys(always).length > 0 ? ["always (P6)"] : []),
+    checks.ownedOrTagged === undefined ? "nothing taken from its controller (P7)" : "owners (P7)",
+    "observedGeneration (P8)",
+    matches === undefined ? "transition times (P9)" : "honest Ready and transition times (P9)",
+    "one pass a key, fences (P10)",
+    "no lost wake-up (P11)",
+    "bounded work and memory (P12)",
+    "no defect, clean stop (P13)",
+    ...(faults.has("poison") ? ["isolation (P14)"] : []),
+    ...(checks.returnsTo === undefined ? [] : ["recovery (P16)"]),
+    "frozen objects (P17)",
+    "caches tell and hold what is stored (P18)",
+    "restart is a no-op (P19)",
+    ...(checks.unguarded === "fail" ? ["guarded deletes (P20)"] : []),
+    ...(checks.counts === "fail" ? ["counts (P2)"] : [])
+  ]
+}

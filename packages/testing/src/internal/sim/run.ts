@@ -12,13 +12,16 @@ import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriv
 import * as Actors from "./actors.ts"
 import * as BootFaults from "./bootFaults.ts"
 import * as Checks from "./checks.ts"
+import * as Again from "./checks/again.ts"
+import * as Isolation from "./checks/isolation.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
-import type { Change, Line, Violation } from "./story.ts"
+import type { Line, Violation } from "./story.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -31,6 +34,9 @@ export interface Run {
   readonly end: string | undefined
   /** Alternatives that would have come where it was cut. */
   readonly after: number
+  /** How often each object was made and deleted. */
+  readonly counts: Checks.Baseline["counts"]
+  readonly warnings: ReadonlyArray<string>
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -54,19 +60,25 @@ const stopMillis = 60_000
 /** Runs a spec once, from nothing. `plain`: how the plain run ended, for P2. */
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
-  readonly plain: string | undefined
+  readonly plain: Checks.Baseline | undefined
   /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
   readonly starts?: Starts.Starts | undefined
 }): Run => {
   const starts = options.starts ?? Starts.make(undefined, undefined, false)
-  const world = World.make(spec, source, options.isRecorded, starts, { judge, look: Checks.always, takeStep, kill })
+  const world = World.make(spec, source, options.isRecorded, starts, { judge, look: Checks.look, takeStep, kill })
   const leak = Guard.watch(options.isRecorded, () => {
     live(world)
     if (!isOver(world)) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = isOver(world) ? undefined : Checks.endState(world)
-  if (!isOver(world)) Guard.watch(options.isRecorded, () => restartIsNoOp(world))
+  const counts = new Map(world.notes.counts)
+  if (!isOver(world)) {
+    Guard.watch(options.isRecorded, () => {
+      runsAgain(world)
+      if (!isOver(world)) restartIsNoOp(world)
+    })
+  }
   return {
     points: world.choices.points,
     taken: world.choices.taken,
@@ -74,6 +86,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     after: Starts.afterCut(starts),
+    counts,
+    warnings: [...world.notes.warnings],
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
@@ -84,8 +98,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 /** A law broke, or all that would follow is known. */
 const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
 
-const judge = (world: World.World, change: Change): void => {
-  Checks.onChange(world, change)
+const judge: World.Hooks["judge"] = (world, change, sent) => {
+  Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
 
@@ -110,7 +124,7 @@ const live = (world: World.World): void => {
   interlude(world)
   until(world, world.loop.now + stepMillis)
   world.hasFaults = false
-  settle(world)
+  phaseTwo(world)
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
@@ -131,7 +145,16 @@ const until = (world: World.World, millis: number, isEnough: () => boolean = () 
   return !isOver(world)
 }
 
-/** Phase two: until every key is well and nothing was written for a while. Who still writes at its end never rests. */
+/** Phase two; where a key fails for ever, first with it, then without. */
+const phaseTwo = (world: World.World): void => {
+  settle(world)
+  if (world.notes.poisoned === undefined || isOver(world)) return
+  Isolation.atRest(world)
+  world.notes.poisoned = undefined
+  if (!isOver(world)) settle(world)
+}
+
+/** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 const settle = (world: World.World): void => {
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
@@ -148,8 +171,20 @@ const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter
 
 const isAtRest = (world: World.World): boolean =>
   world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
-  [...world.ended.values()].every((end) => well.has(end)) &&
+  [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
   [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+
+const isPoisoned = (world: World.World, name: string): boolean => {
+  const pass = world.notes.lastPasses.get(name)
+  return pass !== undefined && Isolation.isPoisoned(world, pass)
+}
+
+/** P5, at rest: every pass once more. */
+const runsAgain = (world: World.World): void => {
+  Again.begin(world)
+  until(world, world.loop.now + Again.millis)
+  Again.end(world)
+}
 
 /** P19: who starts at rest has nothing to do. */
 const restartIsNoOp = (world: World.World): void => {
@@ -183,11 +218,14 @@ const takeStep = (world: World.World): void => {
 const interlude = (world: World.World): void => {
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
+  Checks.between(world)
   const offered = [
     "restart",
     "stop",
     "overlap",
     ...BootFaults.alternatives(world),
+    "again",
+    ...Isolation.offered(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
@@ -195,6 +233,8 @@ const interlude = (world: World.World): void => {
   const [fault, argument = ""] = alternative.split(":")
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "again") return runsAgain(world)
+  if (fault === "poison") return void (world.notes.poisoned = argument)
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
   BootFaults.prepare(world, fault ?? "", argument)
@@ -232,9 +272,10 @@ const remove = (world: World.World, text: string): void => {
 
 const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
-  for (const passes of [world.running, world.ended]) {
+  for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
+  world.notes.probes.delete(process.label)
   const isCurrent = world.current?.process === process
   if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
 }
@@ -282,7 +323,7 @@ const boot = (world: World.World, number: number): void => {
         Layer.makeMemoMapUnsafe(),
         scope
       ),
-      Effect.never
+      Effect.andThen(Effect.sync(() => world.notes.built.add(process.label)), Effect.never)
     )
   ).pipe(
     Effect.catchCause((cause) =>
@@ -293,6 +334,7 @@ const boot = (world: World.World, number: number): void => {
     ),
     Effect.provideContext(seams(world, process))
   )
+  Notes.clockBegins(world.notes)
   world.current = { process, fiber: Loop.fork(process, program) }
 }
 
@@ -306,12 +348,15 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
   )
 
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
+  began: (probe) => Checks.began(world, process.label, probe),
   passStarted: (pass) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.passes++
     if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
     world.running.set(here, pass)
+    world.notes.lastPasses.set(here, pass)
+    Checks.passStarted(world, pass)
     world.started.set(name, world.loop.steps)
   },
   passEnded: (pass, end) => {

@@ -2,12 +2,13 @@
  * The search: the plain run, then all runs with one deviation, then all with two, then random ones. So the first run that
  * fails has the fewest deviations there are for this workload, and a clean search says exactly what was tried.
  */
+import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
 import * as randomness from "./randomness.ts"
 import { type Run, run } from "./run.ts"
 import type { Fault, Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
-import type { Violation } from "./story.ts"
+import { flaw, type Violation } from "./story.ts"
 
 export interface Options {
   /** Deviations up to which all runs are tried. */
@@ -55,6 +56,13 @@ export interface Tried {
   readonly repeated: number
   /** Points of the plain run. */
   readonly points: number
+  /** What is worth a look and breaks no law: each with the runs that showed it, and the list of the first. */
+  readonly warnings: ReadonlyMap<string, Warning>
+}
+
+export interface Warning {
+  readonly runs: number
+  readonly first: ReadonlyArray<Choices.Deviation>
 }
 
 export interface Found {
@@ -78,7 +86,7 @@ interface Node {
 
 interface Searching {
   readonly spec: Spec
-  plain: string | undefined
+  plain: Run | undefined
   runs: number
   depth: number
   random: number
@@ -94,6 +102,7 @@ interface Searching {
   steps: number
   /** Hashes of runs, as far as there is room. */
   readonly seen: Set<number>
+  readonly warnings: Map<string, Warning>
 }
 
 const repeatEvery = 50
@@ -114,13 +123,14 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
     made: 0,
     steps: 0,
-    seen: new Set()
+    seen: new Set(),
+    warnings: new Map()
   }
   const plain = yield* attempt(self, [], options.depth === 0)
   self.points = plain.points.length
-  const flaw = plain.violation ?? meaningless(spec, plain)
-  if (flaw !== undefined) return found(self, flaw, [], undefined)
-  self.plain = plain.end
+  const wrong = plain.violation ?? meaningless(spec, plain)
+  if (wrong !== undefined) return found(self, wrong, [], undefined)
+  self.plain = plain
   return (yield* exhaust(self, plain, options)) ?? (yield* chance(self, options)) ??
     { _tag: "Clean", tried: triedBy(self) }
 }
@@ -128,25 +138,27 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
 /** Runs a list alone. */
 export const replay = (spec: Spec, plan: ReadonlyArray<Choices.Deviation>): Run => {
   const plain = plan.length === 0 ? undefined : run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
-  return run(spec, Choices.planned(plan), { isRecorded: true, plain: plain?.end })
+  const told = run(spec, Choices.planned(plan), { isRecorded: true, plain })
+  return { ...told, violation: told.violation && Checks.named(told.violation, plan) }
 }
 
-const triedBy = ({ depth, leftOut, points, pruned, random, repeated, runs }: Searching): Tried => ({
+const triedBy = ({ depth, leftOut, points, pruned, random, repeated, runs, warnings }: Searching): Tried => ({
   depth,
   leftOut,
   points,
   pruned,
   random,
   repeated,
-  runs
+  runs,
+  warnings
 })
 
 /** A search that would find nothing, whatever is wrong. */
 const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefined => {
-  if (steps.length === 0) return { law: "input", title: "the workload has no steps" }
-  if (plain.passes === 0) return { law: "input", title: "the workload never touched the controllers: no pass ran" }
+  if (steps.length === 0) return flaw("input", "the workload has no steps")
+  if (plain.passes === 0) return flaw("input", "the workload never touched the controllers: no pass ran")
   if (matches !== undefined && !plain.wasUnmatched) {
-    return { law: "input", title: "`matches` was never false, not even before the first pass: it checks nothing" }
+    return flaw("input", "`matches` was never false, not even before the first pass: it checks nothing")
   }
   return undefined
 }
@@ -168,6 +180,7 @@ function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>, isLas
   // An old view shows what was before the start, of which its key says nothing: nobody may ask for one later.
   const mayCut = !isRepeated && (isLast || !looksBack.some((fault) => self.spec.faults.has(fault)))
   const first = made(self, Choices.planned(plan), plan.length, mayCut)
+  noteWarnings(self, first)
   yield step(self)
   if (first.violation === undefined && !isRepeated) return first
   self.repeated++
@@ -183,6 +196,13 @@ const step = (self: Searching): Progress => {
   return { ...self.progress, runs: self.made, steps: self.steps, states: self.seen.size }
 }
 
+const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }: Run): void => {
+  for (const text of told) {
+    const known = warnings.get(text)
+    warnings.set(text, { runs: (known?.runs ?? 0) + 1, first: known?.first ?? taken })
+  }
+}
+
 /** Two runs of one list that differ: something leaks into them. */
 const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Violation => {
   const [first, second] = [0, 1].map(() =>
@@ -192,10 +212,10 @@ const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): 
   )
   const at = first?.findIndex((line, index) => line !== second?.[index]) ?? -1
   const where = at === -1 ? "" : `; first apart: "${first?.[at]}" and "${second?.[at]}"`
-  return {
-    law: "leak",
-    title: `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
-  }
+  return flaw(
+    "leak",
+    `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
+  )
 }
 
 function* exhaust(self: Searching, plain: Run, options: Options): Search<Searched | undefined> {
@@ -245,6 +265,7 @@ function* chance(self: Searching, options: Options): Search<Searched | undefined
     const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
     const tried = made(self, Choices.random(draw), undefined, true)
     self.random = i
+    noteWarnings(self, tried)
     yield step(self)
     if (tried.violation === undefined) continue
     const plan = yield* shrink(self, tried.taken, tried.violation.law)
@@ -281,7 +302,7 @@ const found = (
   const told = run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain })
   return {
     _tag: "Found",
-    violation: violation.law === "leak" ? violation : told.violation ?? violation,
+    violation: Checks.named(violation.law === "leak" ? violation : told.violation ?? violation, plan),
     plan,
     run: told,
     tried: triedBy(self),

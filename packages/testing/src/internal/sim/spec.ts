@@ -1,6 +1,7 @@
 /** What is simulated, with every default filled in. */
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
+import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
 import type { Actor, Step } from "./workload.ts"
@@ -20,11 +21,14 @@ export const faults = [
   "expire",
   "restart",
   "stop",
+  "again",
   "old",
   "old-kind",
   "unsynced",
   "delete",
-  "overlap"
+  "overlap",
+  "poison",
+  "outage"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -44,11 +48,14 @@ export const inWords: Readonly<Record<Fault, string>> = {
   expire: "the watch stood still for 2 s, then its cursor was no longer kept: listed anew",
   restart: "process killed while it was at rest, and started anew",
   stop: "process stopped gracefully, and started anew",
+  again: "every pass that was done ran once more",
   old: "process killed, and its next lists served at an older revision",
   "old-kind": "process killed, and its next lists of one kind served at an older revision",
   unsynced: "process killed, and one kind's first list came long after the others",
   delete: "somebody deleted the object",
-  overlap: "a second process started, and the first went on for 30 s"
+  overlap: "a second process started, and the first went on for 30 s",
+  poison: "from here on all that the passes of its key change is refused",
+  outage: "the watch was cut, and could not be opened again for 5 s"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean
@@ -56,8 +63,11 @@ export type Matches = (object: Resource.Any, view: View) => boolean
 export interface Spec {
   readonly layer: Layer.Layer<never, unknown, Store.Store | StoreDriver.StoreDriver>
   readonly steps: ReadonlyArray<Step>
-  /** Kinds of the workload: `matches` is asked about their objects. */
+  /** Kinds of the workload: what nobody else makes. */
   readonly kinds: ReadonlyArray<Kind.AnyKind>
+  /** Kinds whose objects `matches` is asked about. */
+  readonly of: ReadonlyArray<Kind.AnyKind>
+  readonly checks: Checks
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
   readonly always: Readonly<Record<string, (view: View) => boolean>>

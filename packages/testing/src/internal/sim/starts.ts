@@ -8,6 +8,7 @@
  * here as left out is part of the key, and what has no key keeps its run whole.
  */
 import { MemoryStore } from "setpoint"
+import type { Notes } from "./checks/notes.ts"
 import { exactText } from "./exact.ts"
 import * as randomness from "./randomness.ts"
 import * as World from "./world.ts"
@@ -95,6 +96,9 @@ const leftOut: ReadonlySet<string> = new Set<keyof World.World>([
   "violation",
   "starts",
   "nextStepAt",
+  "notes",
+  "outages",
+  "acting",
   "wanted",
   "started",
   // of times and counts only differences are looked at
@@ -110,18 +114,43 @@ const leftOut: ReadonlySet<string> = new Set<keyof World.World>([
   "lost"
 ])
 
+const leftOutOfNotes: ReadonlySet<string> = new Set<keyof Notes>([
+  "touchedAt",
+  "movedAt",
+  "warnings",
+  // times: who starts anew does not know them, and watches are opened anew
+  "opened",
+  "waits",
+  "writtenAt",
+  // of processes that are gone
+  "built",
+  "calls",
+  "fences",
+  "followed",
+  "lastPasses",
+  "probes"
+])
+
 const keyOf = (world: World.World): number | undefined => {
-  const { asked, core, loop, nextStepAt } = world
+  const { asked, core, loop, nextStepAt, notes } = world
   const soon = Math.max(0, nextStepAt - loop.now)
   const text = asked === undefined ? undefined : exactText([
     MemoryStore.Core.exported(core).filter((object) => !World.isEvent(object)),
     soon < soonMillis ? soon : "later",
     unmet(world),
-    Object.entries(world).filter(([name]) => !leftOut.has(name))
+    others(notes),
+    [...notes.waits].map(([about, { millis }]) => [about, Math.floor((loop.now - millis) / 1000)]),
+    [...world.outages].filter(([, until]) => until > loop.now),
+    Object.entries(world).filter(([name]) => !leftOut.has(name)),
+    Object.entries(notes).filter(([name]) => !leftOutOfNotes.has(name))
   ])
   // Two hashes, since one of 32 bits would be shared by chance among some ten thousand.
   return text === undefined ? undefined : randomness.hash(text) * 2 ** 21 + (randomness.hash(text, 1) >>> 11)
 }
+
+/** P9: whether others were touched since an object's generation moved. */
+const others = ({ movedAt, touchedAt }: Notes): ReadonlyArray<unknown> =>
+  [...movedAt].map(([uid, moved]) => [uid, [...touchedAt].some(([other, at]) => other !== uid && at >= moved)])
 
 /** P11: whether the last wish about a key was heard, by a pass that began after it. */
 const unmet = ({ started, wanted }: World.World): ReadonlyArray<unknown> =>

@@ -18,7 +18,14 @@ export interface Violation {
   /** `P1` … `P20` of the simulator's checks, or what makes a run meaningless: `leak`, `input`. */
   readonly law: string
   readonly title: string
+  /** Other laws that broke at the same moment. */
+  readonly also: ReadonlyArray<string>
+  /** When, in steps of the loop. */
+  readonly step: number
 }
+
+/** Of a search rather than of a run. */
+export const flaw = (law: string, title: string): Violation => ({ law, title, also: [], step: 0 })
 
 export interface Line {
   readonly millis: number

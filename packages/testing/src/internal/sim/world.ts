@@ -12,7 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
-import type { OldView } from "./bootFaults.ts"
+import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import { exactText } from "./exact.ts"
 import type { External } from "./external.ts"
@@ -31,13 +31,20 @@ export interface Running {
 /** What the run does when the world asks for it. */
 export interface Hooks {
   /** Judges a change as it happens. */
-  readonly judge: (world: World, change: Change) => void
+  readonly judge: (world: World, change: Change, sent: Notes.Sent) => void
   /** Judges the world after something outside of the store may have changed. */
   readonly look: (world: World) => void
   /** The user's next step, now. */
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+/** An old view: a snapshot that the store still keeps. */
+export interface OldView {
+  readonly revision: number
+  /** `undefined`: of every kind. */
+  readonly kind: string | undefined
 }
 
 /** One change of the store. */
@@ -73,8 +80,10 @@ export interface World {
   readonly commits: Map<number, Commit>
   /** Write ids whose replies were lost for good. */
   readonly lost: Set<string>
-  /** Changes that processes made; Events do not count. */
+  /** Changes that processes made; Events do not count, nor what comes by the clock and says so. */
   writes: number
+  /** By watch: until when it cannot be opened. */
+  readonly outages: Map<string, number>
   /** Changes of external services. */
   externalCalls: number
   /** What actors did, here or outside. */
@@ -102,6 +111,10 @@ export interface World {
   /** By kind and key: when others last changed what is desired. */
   readonly wanted: Map<string, number>
   readonly observed: Map<string, number>
+  /** What the checks remember. */
+  readonly notes: Notes.Notes
+  /** The pass whose call takes effect at this moment. */
+  acting: Pass.Pass | undefined
   /** Whether `matches` was false at any time: one that never is checks nothing. */
   wasUnmatched: boolean
 }
@@ -137,6 +150,7 @@ export const make = (
     violation: undefined,
     commits: new Map([[0, { writeId: "birth", kind: "" }]]),
     lost: new Set(),
+    outages: new Map(),
     writes: 0,
     externalCalls: 0,
     othersActs: 0,
@@ -154,6 +168,8 @@ export const make = (
     running: new Map(),
     wanted: new Map(),
     observed: new Map(),
+    notes: Notes.make(),
+    acting: undefined,
     wasUnmatched: false
   }
   return world
@@ -175,12 +191,19 @@ export const ask = (world: World, what: unknown): void => {
   world.asked = text === undefined || world.asked === undefined ? undefined : randomness.hash(text, world.asked)
 }
 
-/** The first law that breaks ends the run. */
+/** The first law that breaks ends the run; others that show in the same step are told beside it. */
 export const violate = (world: World, law: string, title: string): void => {
-  if (world.violation !== undefined) return
-  world.violation = { law, title }
-  tell(world, "check", title, true)
+  const { violation } = world
+  if (violation === undefined) {
+    world.violation = { law, title, also: [], step: world.loop.steps }
+    tell(world, "check", title, true)
+  } else if (violation.step === world.loop.steps) {
+    world.violation = { ...violation, also: [...violation.also, `${title} (${law})`] }
+  }
 }
+
+/** What is worth a look and breaks no law. */
+export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
@@ -204,7 +227,8 @@ export const write = (
     return Effect.tap(world.driver.write(...args), (written) =>
       Effect.sync(() => {
         if (!written.changed || options.dryRun === true) return
-        committed(world, by, before, written.object, written.removed)
+        const sent = { write, options, pass: isOutsider(world, by) ? undefined : world.acting }
+        committed(world, by, before, written, sent)
       }))
   })
 
@@ -216,24 +240,30 @@ const committed = (
   world: World,
   by: string,
   before: Resource.Raw | undefined,
-  object: Resource.Raw,
-  removed: boolean
+  { object, removed }: StoreDriver.Written,
+  sent: Omit<Notes.Sent, "isBeat">
 ): void => {
   const { revision, writeId } = world.core.timeline.latest
   world.commits.set(revision, { writeId, kind: object.kind })
   if (isEvent(object)) return
   const change: Change = { type: typeOf(before, object, removed), before, object, revision, by }
-  if (!isOutsider(world, by)) world.writes++
-  world.lastWriteAt = world.loop.now
+  const isOutside = isOutsider(world, by)
+  const isBeat = !isOutside &&
+    Notes.wrote(world.notes, object, change.type === "updated", world.loop.now, world.spec.checks.writesEveryMillis)
+  if (!isBeat) world.lastWriteAt = world.loop.now
+  if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
   tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
   noteWanted(world, change)
-  world.hooks.judge(world, change)
+  world.hooks.judge(world, change, { ...sent, isBeat })
 }
 
+/** What a rival's write leaves on an object. */
+export const rivalAnnotation = "sim.setpoint.dev/rival"
+
 /** Who acts without being a process. */
-const isOutsider = (world: World, by: string): boolean =>
+export const isOutsider = (world: World, by: string): boolean =>
   outsiders.has(by) || world.spec.actors.some(({ name }) => name === by)
 
 const outsiders: ReadonlySet<string> = new Set(["user", "rival", "somebody"])

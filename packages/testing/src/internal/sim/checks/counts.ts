@@ -1,0 +1,37 @@
+/** P2, counts: how often each object was made and deleted, beside the plain run. */
+import type { Change } from "../story.ts"
+import * as World from "../world.ts"
+import { nameOf } from "./objects.ts"
+
+export type Counts = World.World["notes"]["counts"]
+
+export const onChange = (world: World.World, { by, object, type }: Change): void => {
+  if (World.isOutsider(world, by) || (type !== "created" && type !== "removed")) return
+  const { notes } = world
+  const { generateName } = object.metadata
+  const name = generateName === undefined ? nameOf(object) : `${object.kind} ${generateName}*`
+  const known = notes.counts.get(name) ?? { created: 0, removed: 0 }
+  known[type]++
+  notes.counts.set(name, known)
+}
+
+/** Who changes the order of what users do, or what is there, changes what must be made. */
+const changesTheTask = /^(?:early|delete)/
+
+/** At rest: no object was made or deleted more often than without deviations. */
+export const atRest = (world: World.World, plain: Counts): void => {
+  if (world.choices.taken.some(({ alternative }) => changesTheTask.test(alternative))) return
+  for (const [name, { created, removed }] of world.notes.counts) {
+    const usual = plain.get(name) ?? { created: 0, removed: 0 }
+    const text = created > usual.created
+      ? `${name} was made ${times(created)}, without deviations ${times(usual.created)}`
+      : removed > usual.removed
+      ? `${name} was deleted ${times(removed)}, without deviations ${times(usual.removed)}`
+      : undefined
+    if (text === undefined) continue
+    if (world.spec.checks.counts === "fail") World.violate(world, "P2", text)
+    else World.warn(world, `${text} (P2)`)
+  }
+}
+
+const times = (count: number): string => count === 0 ? "never" : count === 1 ? "once" : `${count} times`
