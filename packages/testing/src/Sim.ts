@@ -48,6 +48,7 @@ import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
 import * as Externals from "./internal/sim/external.ts"
+import * as Redraw from "./internal/sim/redraw.ts"
 import * as Report from "./internal/sim/report.ts"
 import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
@@ -107,6 +108,8 @@ export interface Workload<out A> {
   readonly of: ReadonlyArray<Kind.AnyKind> | undefined
   /** After so many steps the state is one that must come back at the end (P16). */
   readonly returnsTo: number | undefined
+  /** How random runs have other steps. `undefined`: they have these. */
+  readonly redraw: Redraw.Redraw | undefined
 }
 
 /**
@@ -357,7 +360,8 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
   const plan = Choices.parse(token)
   if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
   const told = Search.replay(spec, plan)
-  const unmet = plan.find(({ alternative, point }) =>
+  if (told === undefined) return invalidToken(token, "its workload is none of the kind's, or not any more")
+  const unmet = Redraw.rest(plan).find(({ alternative, point }) =>
     !told.taken.some((taken) => taken.point === point && taken.alternative === alternative)
   )
   if (unmet !== undefined && told.violation === undefined) {
@@ -416,7 +420,9 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
     seed: options.seed ?? 1,
-    maxSteps: options.maxSteps ?? 20_000
+    maxSteps: options.maxSteps ?? 20_000,
+    redraw: workload.redraw,
+    workload: undefined
   }
 }
 
@@ -429,7 +435,8 @@ const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
 
 /**
  * Users of a kind, with specs drawn from its Schema: each name is created, edited, deleted, and created again at once
- * under its old name; the second one is edited meanwhile.
+ * under its old name; the second one is edited meanwhile. Random runs draw other specs, other orders and times, and edits
+ * by somebody who desires nothing.
  *
  * @category workloads
  * @since 0.1.0
@@ -455,15 +462,16 @@ export const changes = <A extends Resource.Any>(
     const run = Workloads.edit(kind, { name }, (object) => ({ ...object, ...fields(names.indexOf(name), life) }))
     return Workloads.step(`edit ${kind.address.kind} ${name}`, kind, run)
   }
-  return script([
+  const given = script([
     ...names.map((name) => createAs(name, 0)),
     ...names.flatMap((name) => [editAs(name, 1), remove(kind, { name }), soon(createAs(name, 2))]),
     ...names.slice(0, 1).map((name) => remove(kind, { name }))
   ])
+  return { ...given, redraw: Redraw.otherChanges(kind, names, options.seed ?? 1) }
 }
 
 /**
- * A workload written by hand.
+ * A workload written by hand. Random runs keep its steps and their order, and vary the times between them.
  *
  * @example
  * ```ts
@@ -499,7 +507,8 @@ export const script: {
   "~object": (_) => _,
   steps,
   of: options && [options.of].flat(),
-  returnsTo: undefined
+  returnsTo: undefined,
+  redraw: Redraw.otherTimes(steps)
 })
 
 /**
@@ -528,7 +537,7 @@ export const recovery = <A extends Resource.Any>(
   const { metadata: { name = "" }, ...fields } = good
   const editTo = (fields: object) =>
     edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
-  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1, redraw: undefined }
 }
 
 /**

@@ -43,7 +43,9 @@ const spec: Spec = {
   actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
-  maxSteps: 20_000
+  maxSteps: 20_000,
+  redraw: undefined,
+  workload: undefined
 }
 
 const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 100 : 10_000

@@ -3,6 +3,7 @@ import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
+import type { Redraw } from "./redraw.ts"
 import type { Change, View } from "./story.ts"
 import type { Actor, Step } from "./workload.ts"
 
@@ -77,10 +78,15 @@ export interface Spec {
   readonly faults: ReadonlySet<Fault>
   readonly seed: number
   readonly maxSteps: number
+  /** Draws other workloads for random runs. */
+  readonly redraw: Redraw | undefined
+  /** Which workload it is, where it is not the one that was given. */
+  readonly workload: string | undefined
 }
 
 /** What an alternative does, in words. */
 export const sentence = (alternative: string): string => {
+  if (alternative.startsWith("[")) return "the steps are others: see the token"
   const at = alternative.indexOf(":")
   const fault = at === -1 ? alternative : alternative.slice(0, at)
   const words = faults.find((known) => known === fault)

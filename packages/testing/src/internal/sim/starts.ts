@@ -132,11 +132,12 @@ const leftOutOfNotes: ReadonlySet<string> = new Set<keyof Notes>([
 ])
 
 const keyOf = (world: World.World): number | undefined => {
-  const { asked, core, loop, nextStepAt, notes } = world
+  const { asked, core, loop, nextStepAt, notes, spec } = world
   const soon = Math.max(0, nextStepAt - loop.now)
   const text = asked === undefined ? undefined : exactText([
     MemoryStore.Core.exported(core).filter((object) => !World.isEvent(object)),
     soon < soonMillis ? soon : "later",
+    world.isEnding ? "" : spec.workload,
     unmet(world),
     others(notes),
     [...notes.waits].map(([about, { millis }]) => [about, Math.floor((loop.now - millis) / 1000)]),
