@@ -11,6 +11,8 @@ export default defineConfig({
       project("@setpoint/sql", "packages/sql"),
       project("hello", "examples/hello"),
       project("owned", "examples/owned"),
+      project("testing-example", "examples/testing"),
+      project("own-store", "examples/own-store"),
       project("fleet", "examples/fleet"),
       project("blueprints", "examples/blueprints"),
       project("tools", "tools")

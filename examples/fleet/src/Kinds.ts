@@ -99,8 +99,11 @@ export const Phase = Schema.TaggedUnion({
   /** It was decided to start it; from here on such a process may exist. */
   Starting: { launch: Launch },
   Running: { launch: Launch, identity: Identity, since: Schema.String, failedChecks: Schema.Int },
-  /** It was asked to end, and is killed at `killAt`. */
-  Stopping: { launch: Launch, identity: Identity, killAt: Schema.String, crashed: Schema.Boolean },
+  /**
+   * It was decided to end it. Once it was asked to, it is killed at `killAt`; without that, a supervisor that ended in
+   * between may have asked or not.
+   */
+  Stopping: { launch: Launch, identity: Identity, killAt: Schema.optionalKey(Schema.String), crashed: Schema.Boolean },
   Backoff: { launch: Launch, until: Schema.String },
   Stopped: {}
 })

@@ -31,8 +31,10 @@ const step = Effect.fnUntraced(function*(process: Process) {
       return yield* check(process, now)
     case "Terminate":
       yield* Effect.logInfo(`${process.metadata.name} is asked to end, pid ${next.identity.pid}: ${next.why}`)
-      yield* write(process, Rules.stopping(process, next, now))
-      yield* processes.signal(next.identity, "SIGTERM")
+      yield* ask(yield* write(process, Rules.stopping(process, next)), next.identity)
+      return poll
+    case "Ask":
+      yield* ask(process, next.identity)
       return poll
     case "Kill":
       yield* Effect.logWarning(`${process.metadata.name} did not end within ${process.spec.stopTimeout}: it is killed`)
@@ -90,6 +92,14 @@ const backOff = Effect.fnUntraced(function*(process: Process, launch: Launch, wh
   const delay = Rules.backoffMillis(status.crashes)
   yield* Effect.logWarning(`${process.metadata.name} ended (${why}): starts again in ${delay} ms`)
   return yield* write(process, status)
+})
+
+/** The decision is noted before, that it was asked after: whatever is lost between, it is asked at least once. */
+const ask = Effect.fnUntraced(function*(process: Process, identity: Identity) {
+  const processes = yield* Processes
+  yield* processes.signal(identity, "SIGTERM")
+  const status = Rules.asked(process, yield* Clock.currentTimeMillis)
+  if (status !== undefined) yield* write(process, status)
 })
 
 const rest = Effect.fnUntraced(function*(process: Process) {

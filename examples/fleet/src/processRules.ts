@@ -24,6 +24,8 @@ export type Step =
     readonly why: string
     readonly crashed: boolean
   }
+  /** It was decided to end it, and it may not know: ask it, perhaps once more. */
+  | { readonly _tag: "Ask"; readonly identity: Identity }
   | { readonly _tag: "Kill"; readonly identity: Identity }
   | { readonly _tag: "Wait"; readonly millis: number }
   /** It ended, and nobody asked for that: note it, and start it again after a while. */
@@ -89,6 +91,7 @@ export const next = (process: Process, sight: Sight, supervisor: Identity, now: 
       return running(process, phase, sight, supervisor)
     case "Stopping": {
       if (sight._tag === "Up") {
+        if (phase.killAt === undefined) return { _tag: "Ask", identity: phase.identity }
         const remaining = Date.parse(phase.killAt) - now
         if (remaining <= 0) return { _tag: "Kill", identity: phase.identity }
         return { _tag: "Wait", millis: Math.min(remaining, pollMillis) }
@@ -207,16 +210,23 @@ export const checked = (process: Process, failure: string | undefined, now: numb
   )
 }
 
+/** Written before it is asked to end. */
 export const stopping = (
   process: Process,
-  { crashed, identity, launch, why }: Extract<Step, { readonly _tag: "Terminate" }>,
-  now: number
+  { crashed, identity, launch, why }: Extract<Step, { readonly _tag: "Terminate" }>
 ) =>
   status(
     process,
-    { phase: { _tag: "Stopping", launch, identity, killAt: iso(now + millis(process.spec.stopTimeout)), crashed } },
+    { phase: { _tag: "Stopping", launch, identity, crashed } },
     Condition.notReady({ reason: "Stopping", message: `ends: ${why}` })
   )
+
+/** Written after it was asked to end: its time runs. */
+export const asked = (process: Process, now: number): ProcessStatus | undefined => {
+  const { status } = process
+  if (status?.phase._tag !== "Stopping") return undefined
+  return { ...status, phase: { ...status.phase, killAt: iso(now + millis(process.spec.stopTimeout)) } }
+}
 
 export const backingOff = (process: Process, launch: Launch, why: string, now: number) => {
   const phase = process.status?.phase

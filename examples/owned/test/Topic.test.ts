@@ -17,25 +17,41 @@ const broker = Sim.external(Broker, () => {
 
 const orders = { name: "orders" }
 
+const controllers = Layer.merge(Controller.layerFor(topics), Controller.layerFor(partitions)).pipe(
+  Layer.provide(Controller.layer())
+)
+
+const isServed = (topic: Topic, world: Sim.World): boolean =>
+  topic.status?.ready === topic.spec.partitions && world.list(Partition).length === topic.spec.partitions
+
+const atRest = {
+  "the broker holds what the partitions stand for": (world: Sim.World) => {
+    const names = world.list(Partition).map(({ metadata }) => metadata.name)
+    return [...world.external(broker).held].toSorted().join() === names.join()
+  }
+}
+
+const create = Sim.create(Topic, { metadata: orders, spec: { partitions: 2 } })
+const shrink = Sim.edit(Topic, orders, () => ({ spec: { partitions: 1 } }))
+
 describe("topics", () => {
   it.sim("have the partitions that they ask for, and leave nothing in the broker", {
-    controllers: Layer.merge(Controller.layerFor(topics), Controller.layerFor(partitions)).pipe(
-      Layer.provide(Controller.layer())
-    ),
-    workload: Sim.script([
-      Sim.create(Topic, { metadata: orders, spec: { partitions: 2 } }),
-      Sim.edit(Topic, orders, () => ({ spec: { partitions: 1 } })),
-      Sim.remove(Topic, orders)
-    ]),
+    controllers,
+    workload: Sim.script([create, shrink, Sim.remove(Topic, orders)]),
     external: [broker],
-    matches: (topic, world) =>
-      topic.status?.ready === topic.spec.partitions && world.list(Partition).length === topic.spec.partitions,
-    atRest: {
-      "the broker holds what the partitions stand for": (world) => {
-        const names = world.list(Partition).map(({ metadata }) => metadata.name)
-        return [...world.external(broker).held].toSorted().join() === names.join()
-      }
-    },
+    matches: isServed,
+    atRest,
+    depth: 1,
+    random: 20
+  })
+
+  it.sim("have them with two processes at once, and when somebody deletes one", {
+    controllers,
+    workload: Sim.script([create, shrink]),
+    external: [broker],
+    matches: isServed,
+    atRest,
+    faults: ["overlap", "delete", "stop", "restart", "kill-after", "behind", "rival", "late"],
     depth: 1,
     random: 20
   })

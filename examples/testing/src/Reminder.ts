@@ -16,7 +16,11 @@ export class CannotSend extends Schema.TaggedError<CannotSend>()("CannotSend", {
 
 /** The outside world, behind a service, so that a test can put another in its place. */
 export class Mail extends Context.Service<Mail, {
-  readonly send: (text: string) => Effect.Effect<void, CannotSend>
+  /**
+   * Sends what was not sent yet under this id. Nobody else can know: who dies after sending and before noting it, or hears
+   * no answer, can only send again.
+   */
+  readonly send: (id: string, text: string) => Effect.Effect<void, CannotSend>
 }>()("example/Mail") {}
 
 export const reminders = Reconciler.make(Reminder, {
@@ -27,7 +31,7 @@ export const reminders = Reconciler.make(Reminder, {
     const remaining = Date.parse(reminder.spec.at) - now
     if (remaining > 0) return Outcome.requeueAfter(remaining)
     const mail = yield* Mail
-    yield* mail.send(reminder.spec.text)
+    yield* mail.send(reminder.metadata.uid, reminder.spec.text)
     yield* Store.updateStatus(Reminder, reminder, { sent: true })
   })
 })

@@ -6,17 +6,21 @@ import { CannotSend, Mail, Reminder, reminders } from "../src/Reminder.ts"
 
 /** A post office that the test looks into, and can break. */
 class Post {
-  readonly sent: Array<string> = []
+  private readonly byId = new Map<string, string>()
   isBroken = false
 
-  readonly layer = Layer.succeed(Mail, {
-    send: (text) =>
-      Effect.suspend(() => {
-        if (this.isBroken) return Effect.fail(new CannotSend())
-        this.sent.push(text)
-        return Effect.void
-      })
-  })
+  get sent(): ReadonlyArray<string> {
+    return [...this.byId.values()]
+  }
+
+  readonly send = (id: string, text: string) =>
+    Effect.suspend(() => {
+      if (this.isBroken) return Effect.fail(new CannotSend())
+      if (!this.byId.has(id)) this.byId.set(id, text)
+      return Effect.void
+    })
+
+  readonly layer = Layer.succeed(Mail, { send: this.send })
 }
 
 /** The real engine over a store in memory; only mail and time are the test's. */

@@ -19,7 +19,10 @@ const apps = Reconciler.make(App, {
       return void (yield* withFinalizers(app, []))
     }
     yield* withFinalizers(app, finalizers)
-    if (network === undefined) yield* Store.create(Network, { metadata: { name }, spec: app.spec })
+    if (network === undefined) {
+      yield* Store.create(Network, { metadata: { name }, spec: app.spec })
+      yield* Effect.sleep("30 seconds") // until it is up
+    }
   })
 })
 

@@ -18,7 +18,10 @@ const apps = Reconciler.make(App, {
       if (network !== undefined) yield* Store.delete(Network, network)
       return void (yield* withFinalizers(app, []))
     }
-    if (network === undefined) yield* Store.create(Network, { metadata: { name }, spec: app.spec })
+    if (network === undefined) {
+      yield* Store.create(Network, { metadata: { name }, spec: app.spec })
+      yield* Effect.sleep("30 seconds") // until it is up
+    }
     yield* withFinalizers(app, finalizers)
   })
 })

@@ -29,10 +29,9 @@ const apps = Reconciler.make(App, {
 const finalizers = ["example.dev/volume"]
 const create = Sim.create(App, { metadata: { name: "a", finalizers }, spec: { size: 1 } })
 
-export const options: Sim.Options<App> = {
+export const guarded: Sim.Options<App> = {
   controllers: layerOf(apps),
   workload: Sim.script([create, Sim.remove(App, { name: "a" }), create]),
-  faults: [...Sim.defaultFaults, "old"],
   matches: (app, world) => world.get(Volume, app.metadata.name)?.spec.owner === app.metadata.uid,
   never: {
     "the volume of a live App was deleted": (world, { object, type }) => {
@@ -45,3 +44,5 @@ export const options: Sim.Options<App> = {
     }
   }
 }
+
+export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old"] }

@@ -26,5 +26,5 @@ const apps = Reconciler.make(App, {
 export const options: Sim.Options<App> = {
   controllers: layerOf(apps),
   workload: Sim.script([createApp(1), removeApp, createApp(2)]),
-  faults: [...Sim.defaultFaults, "old"]
+  faults: [...Sim.defaultFaults, "old-kind"]
 }

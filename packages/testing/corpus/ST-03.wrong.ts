@@ -27,4 +27,4 @@ export const guarded: Sim.Options<App> = {
   workload: Sim.script([createApp(1), removeApp, createApp(2)])
 }
 
-export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old"] }
+export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old-kind"] }

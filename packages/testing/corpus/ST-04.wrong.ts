@@ -17,9 +17,8 @@ const apps = Reconciler.make(App, {
   })
 })
 
-export const options: Sim.Options<App> = {
+export const guarded: Sim.Options<App> = {
   controllers: layerOf(apps),
-  faults: [...Sim.defaultFaults, "old"],
   workload: Sim.script([createApp(1), resizeApp(2)]),
   matches: ({ metadata, spec }, world) => world.get(Set, metadata.name)?.spec.size === spec.size,
   never: {
@@ -29,3 +28,5 @@ export const options: Sim.Options<App> = {
     }
   }
 }
+
+export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old"] }

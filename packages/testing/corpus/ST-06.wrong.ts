@@ -17,9 +17,8 @@ const apps = Reconciler.make(App, {
   })
 })
 
-export const options: Sim.Options<App> = {
+export const guarded: Sim.Options<App> = {
   controllers: layerOf(apps),
-  faults: [...Sim.defaultFaults, "old"],
   workload: Sim.script([createApp(0), resizeApp(1)]),
   matches: ({ metadata, spec }, world) => (world.get(Proxy, metadata.name) !== undefined) === (spec.size === 1),
   never: {
@@ -27,3 +26,5 @@ export const options: Sim.Options<App> = {
       type === "removed" && object.kind === "Proxy" && world.list(App).some(({ spec }) => spec.size === 1)
   }
 }
+
+export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old"] }

@@ -21,7 +21,7 @@ const apps = Reconciler.make(App, {
 
 export const options: Sim.Options<App> = {
   controllers: layerOf(apps),
-  workload: Sim.script([createApp(1), resizeApp(2)]),
+  workload: Sim.script([createApp(1), Sim.soon(resizeApp(2))]),
   matches: ({ spec }, world) => world.list(Machine).length === spec.size,
   never: { "more machines than wanted": (world) => world.list(Machine).length > 2 }
 }

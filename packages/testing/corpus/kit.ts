@@ -4,7 +4,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Controller, Kind, type Reconciler, type Resource, type StoreError } from "setpoint"
+import * as Stream from "effect/Stream"
+import { Controller, Informer, Kind, Reconciler, type Resource, Store, type StoreError } from "setpoint"
 
 export const kind = <const Name extends string>(name: Name) =>
   Kind.make({
@@ -20,6 +21,19 @@ export type App = Kind.Resource<typeof App>
 
 export const layerOf = <R>(reconciler: Reconciler.Reconciler<R>) =>
   Controller.layerFor(reconciler).pipe(Layer.provide(Controller.layer()))
+
+/** With a cache beside the engine's: nobody waits until it is synced (E4), or has shown what a key wrote (E10). */
+export const layerWithCache = <A extends Resource.Any, R>(
+  kind: Kind.Kind<A>,
+  reconciler: (cache: Informer.Informer) => Reconciler.Reconciler<R>
+) => {
+  const cache = Effect.flatMap(Store.Store, ({ driver }) => Informer.make(driver, kind.address))
+  return Layer.unwrap(Effect.map(cache, (cache) => layerOf(reconciler(cache))))
+}
+
+/** A pass at each change that a cache shows. */
+export const changesOf = (cache: Informer.Informer, name: string) =>
+  Reconciler.fromStream("cache", Stream.map(Informer.changes(cache), () => ({ name })))
 
 /** The object, or `undefined` where there is none. */
 export const found = <A, R>(read: Effect.Effect<A, StoreError.StoreError, R>) =>

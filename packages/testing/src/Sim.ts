@@ -174,6 +174,11 @@ export interface Options<A, S = never> {
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Default: {@link defaultFaults}. */
   readonly faults?: ReadonlyArray<Fault> | undefined
+  /**
+   * Laws that the program breaks by design, each with the reason, which the summary repeats: a process that notes at its
+   * start that it has started breaks P19.
+   */
+  readonly except?: { readonly [law in "P8" | "P19"]?: string | undefined } | undefined
   /** All runs with at most so many deviations. Default 2. */
   readonly depth?: number | undefined
   /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
@@ -419,6 +424,7 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     external: options.external ?? [],
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
+    except: options.except ?? {},
     seed: options.seed ?? 1,
     maxSteps: options.maxSteps ?? 20_000,
     redraw: workload.redraw,
@@ -580,21 +586,29 @@ export const remove = <A extends Resource.Any>(kind: Kind.Kind<A>, key: Resource
   Workloads.step(`delete ${kind.address.kind} ${Resource.keyText(key)}`, kind, Store.deleteUnconditionally(kind, key))
 
 /**
- * Anything that somebody does, at once: other actors' writes, for example. `matches` is not asked about its objects.
+ * Anything that somebody does, at once: other actors' writes, for example, or what happens in an external world, which a
+ * function of the {@link World} reaches. `matches` is not asked about its objects.
  *
  * @category steps
  * @since 0.1.0
  */
-export const act = (title: string, effect: Effect.Effect<unknown, unknown, Store.Store>): Step<never> =>
-  Workloads.step(title, undefined, effect)
+export const act = (
+  title: string,
+  effect:
+    | Effect.Effect<unknown, unknown, Store.Store>
+    | ((world: World) => Effect.Effect<unknown, unknown, Store.Store>)
+): Step<never> => Workloads.step(title, undefined, effect)
 
 /**
- * The same step, a millisecond after the one before it.
+ * The same step, soon after the one before it: by default a millisecond, before anybody could have answered that.
  *
  * @category steps
  * @since 0.1.0
  */
-export const soon = <A>(step: Step<A>): Step<A> => ({ ...step, afterMillis: 1 })
+export const soon = <A>(step: Step<A>, after: Duration.Input = 1): Step<A> => ({
+  ...step,
+  afterMillis: Duration.toMillis(after)
+})
 
 // ---------------------------------------------------------------------------------------------------------------------
 // actors
@@ -635,7 +649,7 @@ export const actor: <A extends Resource.Any>(
 /**
  * Stands a fake in for a service: one for a whole run, outside of every process that is killed. Each method that gives an
  * Effect becomes a point; it must answer at once, without waiting. With `fails` its calls are also refused, and applied
- * with their reply lost.
+ * with their reply lost. Methods that change nothing belong into `reads`: fewer runs say the same then.
  *
  * @example
  * ```ts
@@ -660,5 +674,10 @@ export const actor: <A extends Resource.Any>(
 export const external = <I, S extends object, F extends S, E = never>(
   service: Context.Key<I, S>,
   fake: () => F,
-  options: { readonly fails?: (() => E) | undefined } = {}
-): External<I, F> => Externals.make(service, fake, options.fails)
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+  } = {}
+): External<I, F> => Externals.make(service, fake, options)

@@ -40,10 +40,16 @@ import * as ST08 from "../corpus/ST-08.right.ts"
 import * as ST08Wrong from "../corpus/ST-08.wrong.ts"
 import * as ST09 from "../corpus/ST-09.right.ts"
 import * as ST09Wrong from "../corpus/ST-09.wrong.ts"
+import * as ST10 from "../corpus/ST-10.right.ts"
+import * as ST10Wrong from "../corpus/ST-10.wrong.ts"
+import * as ST11 from "../corpus/ST-11.right.ts"
+import * as ST11Wrong from "../corpus/ST-11.wrong.ts"
 import * as ST12 from "../corpus/ST-12.right.ts"
 import * as ST12Wrong from "../corpus/ST-12.wrong.ts"
 import * as ST13 from "../corpus/ST-13.right.ts"
 import * as ST13Wrong from "../corpus/ST-13.wrong.ts"
+import * as ST14 from "../corpus/ST-14.right.ts"
+import * as ST14Wrong from "../corpus/ST-14.wrong.ts"
 import * as ST16 from "../corpus/ST-16.right.ts"
 import * as ST16Wrong from "../corpus/ST-16.wrong.ts"
 import * as UN01 from "../corpus/UN-01.right.ts"
@@ -64,22 +70,46 @@ specify<Cloud>([
   { id: "IS-05", wrong: IS05Wrong, right: IS05, law: "P1", least: 1 },
   { id: "IS-06", wrong: IS06Wrong, right: IS06, law: "P1", least: 1 },
   { id: "IS-07", wrong: IS07Wrong, right: IS07, law: "P1", least: 1 },
-  { id: "IS-09", wrong: IS09Wrong, right: IS09, law: "P1", least: 1 },
+  { id: "IS-09", wrong: IS09Wrong, right: IS09, law: "P1", least: 0 },
   { id: "IS-10", wrong: IS10Wrong, right: IS10, law: "P1", least: 1 },
   { id: "IS-11", wrong: IS11Wrong, right: IS11, law: "P1", least: 1 },
   { id: "ST-01", wrong: ST01Wrong, right: ST01, law: "P6", least: 1 },
   { id: "ST-02", wrong: ST02Wrong, right: ST02, law: "P6", least: 1 },
-  { id: "ST-03", wrong: ST03Wrong, right: ST03, law: "P2", least: 1 },
+  { id: "ST-03", wrong: ST03Wrong, right: ST03, law: "P2", least: 1, published: "world/step/4=old-kind:Set@2" },
   { id: "ST-04", wrong: ST04Wrong, right: ST04, law: "P6", least: 1 },
   { id: "ST-06", wrong: ST06Wrong, right: ST06, law: "P6", least: 1 },
   { id: "ST-07", wrong: ST07Wrong, right: ST07, law: "P6", least: 1 },
   { id: "ST-08", wrong: ST08Wrong, right: ST08, law: "P6", least: 1 },
-  { id: "ST-09", wrong: ST09Wrong, right: ST09, law: "P6", least: 1 },
+  { id: "ST-09", wrong: ST09Wrong, right: ST09, law: "P6", least: 0 },
+  { id: "ST-10", wrong: ST10Wrong, right: ST10, law: "P6", least: 0 },
+  { id: "ST-11", wrong: ST11Wrong, right: ST11, law: "P6", least: 1, published: "world/step/2=unsynced:Root" },
   { id: "ST-12", wrong: ST12Wrong, right: ST12, law: "P13", least: 0 },
   { id: "ST-13", wrong: ST13Wrong, right: ST13, law: "P1", least: 0 },
+  {
+    id: "ST-14",
+    wrong: ST14Wrong,
+    right: ST14,
+    law: "P1",
+    least: 1,
+    published: "ctl/informer/Pod.example.dev/event:Pod/a=expire"
+  },
   { id: "ST-16", wrong: ST16Wrong, right: ST16, law: "P6", least: 1 },
-  { id: "UN-01", wrong: UN01Wrong, right: UN01, law: "P1", least: 1 },
-  { id: "UN-02", wrong: UN02Wrong, right: UN02, law: "P1", least: 1 },
+  {
+    id: "UN-01",
+    wrong: UN01Wrong,
+    right: UN01,
+    law: "P1",
+    least: 1,
+    published: "ctl/informer/Pod.example.dev/event:Pod/a#2=expire"
+  },
+  {
+    id: "UN-02",
+    wrong: UN02Wrong,
+    right: UN02,
+    law: "P1",
+    least: 1,
+    published: "ctl/informer/App.example.dev/event:App/a#2=expire"
+  },
   { id: "UN-05", wrong: UN05Wrong, right: UN05, law: "P1", least: 1 },
   { id: "UN-06", wrong: UN06Wrong, right: UN06, law: "P4", least: 0 }
 ])

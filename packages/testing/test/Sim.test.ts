@@ -410,7 +410,10 @@ describe("faults together", () => {
       const slow = reconciles((request) =>
         Effect.andThen(Effect.sleep("10 seconds"), Effect.asVoid(keepsPart(request)))
       )
-      const options: Sim.Options<App> = { controllers: slow, workload: Sim.script([create, Sim.soon(resize)]) }
+      const options: Sim.Options<App> = {
+        controllers: slow,
+        workload: Sim.script([create, Sim.soon(resize, "1 second")])
+      }
       yield* Sim.replay(options, "world/step/2=stop,ctl/apps/a/1/create:Part/a=kill-after")
     }))
 })

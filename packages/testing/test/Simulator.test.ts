@@ -43,6 +43,7 @@ const spec: Spec = {
   actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
+  except: {},
   maxSteps: 20_000,
   redraw: undefined,
   workload: undefined

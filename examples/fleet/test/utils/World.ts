@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import type { Identity, Launch } from "../../src/Kinds.ts"
-import { CannotStart, type Mark, Processes, Unhealthy } from "../../src/Processes.ts"
+import { CannotStart, type Mark, type Marked, Processes, type Sight, Unhealthy } from "../../src/Processes.ts"
 
 export interface Fake {
   readonly identity: Identity
@@ -31,7 +31,8 @@ export class World {
   readonly missing = new Set<string>()
   /** Whether what is started answers health checks from the start. */
   healthy = true
-  private readonly listeners = new Set<(name: string) => void>()
+  /** Hear of every end. */
+  readonly listeners = new Set<(fake: Fake) => void>()
 
   add(name: string, mark: Mark | undefined, launch?: Launch, options: { pid?: number; leader?: boolean } = {}): Fake {
     const pid = options.pid ?? 100 + this.all.length
@@ -52,7 +53,7 @@ export class World {
   end(fake: Fake, how: string): void {
     if (fake.end !== undefined) return
     fake.end = how
-    for (const tell of this.listeners) tell(fake.name)
+    for (const tell of this.listeners) tell(fake)
   }
 
   get living(): ReadonlyArray<Fake> {
@@ -70,64 +71,86 @@ export class World {
     return fake
   }
 
+  start(name: string, mark: Mark, launch: Launch): Effect.Effect<Identity, CannotStart> {
+    return Effect.suspend(() =>
+      this.missing.has(launch.command)
+        ? Effect.fail(new CannotStart({ command: launch.command, why: "ENOENT" }))
+        : Effect.succeed(this.add(name, mark, launch).identity)
+    )
+  }
+
+  look(identity: Identity): Effect.Effect<Sight> {
+    return Effect.sync(() => {
+      const fake = this.find(identity)
+      const lives = fake?.end === undefined && fake !== undefined ||
+        this.supervisors.some(({ began, pid }) => began === identity.began && pid === identity.pid)
+      return lives ? { _tag: "Alive" } : { _tag: "Gone", how: fake?.end }
+    })
+  }
+
+  marked(owner: string): Effect.Effect<ReadonlyArray<Marked>> {
+    return Effect.sync(() =>
+      this.living.flatMap(({ identity, leader, mark }) => mark?.owner === owner ? [{ identity, mark, leader }] : [])
+    )
+  }
+
+  signal(identity: Identity, signal: "SIGTERM" | "SIGKILL"): Effect.Effect<void> {
+    return Effect.sync(() => {
+      const fake = this.find(identity)
+      if (fake === undefined || fake.end !== undefined) return
+      this.signals.push(`${signal} ${fake.name}`)
+      if (signal === "SIGKILL" || fake.obeys) this.end(fake, `signal ${signal}`)
+    })
+  }
+
+  probe(port: number): Effect.Effect<void, Unhealthy> {
+    return Effect.suspend(() =>
+      this.living.some((fake) => fake.launch?.port === port && fake.healthy)
+        ? Effect.void
+        : Effect.fail(new Unhealthy({ why: `no answer on port ${port}` }))
+    )
+  }
+
+  /** A supervisor begins, and is a process too. */
+  enter(began: string): Identity {
+    const self = { pid: 1 + this.supervisors.length, began }
+    this.supervisors.push(self)
+    return self
+  }
+
+  leave(supervisor: Identity): void {
+    this.supervisors.splice(this.supervisors.indexOf(supervisor), 1)
+  }
+
   /** The processes as a supervisor sees them, which is a process too, as long as the Layer stands. */
   layer(supervisor: string): Layer.Layer<Processes> {
     return Layer.effect(
       Processes,
       Effect.gen({ self: this }, function*() {
         const self = yield* Effect.acquireRelease(
-          Effect.sync(() => {
-            const self = { pid: 1 + this.supervisors.length, began: supervisor }
-            this.supervisors.push(self)
-            return self
-          }),
-          (self) => Effect.sync(() => this.supervisors.splice(this.supervisors.indexOf(self), 1))
+          Effect.sync(() => this.enter(supervisor)),
+          (self) => Effect.sync(() => this.leave(self))
         )
         const ends = yield* PubSub.unbounded<string>()
-        const tell = (name: string) => PubSub.publishUnsafe(ends, name)
+        const tell = ({ name }: Fake) => PubSub.publishUnsafe(ends, name)
         yield* Effect.acquireRelease(
           Effect.sync(() => this.listeners.add(tell)),
           () => Effect.sync(() => this.listeners.delete(tell))
         )
-        const find = (identity: Identity) =>
-          this.all.find((fake) => fake.identity.pid === identity.pid && fake.identity.began === identity.began)
         return Processes.of({
           self,
-          start: (name, mark, launch) =>
-            Effect.suspend(() =>
-              this.missing.has(launch.command)
-                ? Effect.fail(new CannotStart({ command: launch.command, why: "ENOENT" }))
-                : Effect.succeed(this.add(name, mark, launch).identity)
-            ),
-          look: (identity) =>
-            Effect.sync(() => {
-              const fake = find(identity)
-              const lives = fake?.end === undefined && fake !== undefined ||
-                this.supervisors.some(({ began, pid }) => began === identity.began && pid === identity.pid)
-              return lives ? { _tag: "Alive" } : { _tag: "Gone", how: fake?.end }
-            }),
-          find: (owner) =>
-            Effect.sync(() =>
-              this.living.flatMap(({ identity, leader, mark }) =>
-                mark?.owner === owner ? [{ identity, mark, leader }] : []
-              )
-            ),
-          signal: (identity, signal) =>
-            Effect.sync(() => {
-              const fake = find(identity)
-              if (fake === undefined || fake.end !== undefined) return
-              this.signals.push(`${signal} ${fake.name}`)
-              if (signal === "SIGKILL" || fake.obeys) this.end(fake, `signal ${signal}`)
-            }),
-          probe: (port) =>
-            Effect.suspend(() =>
-              this.living.some((fake) => fake.launch?.port === port && fake.healthy)
-                ? Effect.void
-                : Effect.fail(new Unhealthy({ why: `no answer on port ${port}` }))
-            ),
+          start: (name, mark, launch) => this.start(name, mark, launch),
+          look: (identity) => this.look(identity),
+          find: (owner) => this.marked(owner),
+          signal: (identity, signal) => this.signal(identity, signal),
+          probe: (port) => this.probe(port),
           ends: Stream.fromPubSub(ends)
         })
       })
     )
+  }
+
+  private find(identity: Identity): Fake | undefined {
+    return this.all.find((fake) => fake.identity.pid === identity.pid && fake.identity.began === identity.began)
   }
 }

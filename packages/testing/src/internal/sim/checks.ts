@@ -58,6 +58,7 @@ export const between = (world: World.World): void => {
 
 /** Once faults and users have stopped, and nothing is left to do. `plain`: where it is known. */
 export const atRest = (world: World.World, plain: Baseline | undefined): void => {
+  Passes.neverBuilt(world)
   Passes.endless(world)
   Caches.atRest(world)
   Passes.noLostWakeUp(world)
@@ -90,5 +91,7 @@ export const named = (violation: Violation, plan: ReadonlyArray<Choices.Deviatio
   violation.law === "P2" && plan.length > 0 && plan.every(({ alternative }) => ofTheView.test(alternative))
     ? { ...violation, law: "P15" }
     : violation
+
+export { always } from "./checks/predicates.ts"
 
 export { endState } from "./checks/endState.ts"

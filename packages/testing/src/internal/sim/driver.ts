@@ -299,7 +299,9 @@ const watched = (
         if ((world.outages.get(caller.name) ?? 0) > world.loop.now) {
           return Effect.fail(StoreError.make(subject, new StoreError.Unavailable({ why: "simulated: an outage" })))
         }
-        const opened = MemoryStore.Core.watch(world.core, at, options)
+        const opened = isExpired(world, options.from)
+          ? Result.fail(noLongerKept)
+          : MemoryStore.Core.watch(world.core, at, options)
         if (Result.isFailure(opened)) return Effect.fail(StoreError.make(subject, opened.failure))
         return Effect.succeed(makeWatch(world, process, caller, opened.success, subject))
       }),
@@ -307,6 +309,15 @@ const watched = (
     ),
     (watch) => Stream.fromPull(Effect.succeed(watch.pull))
   ))
+
+/** A watch that stood still too long was not the only loss: the history up to then is gone, for everybody who resumes. */
+const isExpired = (world: World.World, from: StoreDriver.WatchOptions["from"]): boolean => {
+  if (from === "current" || world.keptFrom === 0) return false
+  const cursor = StoreRules.parseCursor(from)
+  return Result.isSuccess(cursor) && Number(cursor.success.revision) < world.keptFrom
+}
+
+const noLongerKept = new StoreError.Expired({ why: "simulated: no longer kept" })
 
 /** One watch: hands over one event at a time, each at a point of its own. */
 const makeWatch = (
@@ -361,6 +372,10 @@ const makeWatch = (
     if (event !== undefined) return answer(Effect.succeed([[event]]))
     if (ended !== undefined) endWith(ended)
   }
+  const expire = () => {
+    world.keptFrom = world.core.timeline.latest.revision
+    endWith(noLongerKept)
+  }
   const later = (millis: number, run: () => void) => Loop.after(world.loop, process, millis, run)
   const deliver = () => {
     const event = taken[0]
@@ -378,7 +393,7 @@ const makeWatch = (
     else if (alternative === "outage") {
       world.outages.set(caller.name, world.loop.now + outageMillis)
       endWith(new StoreError.Unavailable({ why: "simulated: the store could not be reached" }))
-    } else if (alternative === "expire") later(stillMillis, () => endWith(new StoreError.Expired({ why: "simulated" })))
+    } else if (alternative === "expire") later(stillMillis, expire)
     else handOver()
   }
   const pull = Effect.callback<Frame, StoreError.StoreError>((ask) => {
@@ -411,20 +426,22 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => (operation, args, effect, failure) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ args, effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     apply: () => {
       const exit = World.at(world, effect)
-      world.externalCalls++
-      World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
       Notes.calledOutside(world.notes, world.acting)
-      World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
-      world.hooks.look(world)
+      if (!isRead) {
+        world.externalCalls++
+        World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
+        World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
+        world.hooks.look(world)
+      }
       return exit
     },
-    alternatives: () => failure === undefined ? ["slow"] : ["refuse", "lose", "slow"],
-    willChange: () => true,
+    alternatives: () => failure === undefined ? ["slow"] : isRead ? ["refuse", "slow"] : ["refuse", "lose", "slow"],
+    willChange: () => !isRead,
     refused: () => errorOf(operation, failure),
     lost: () => errorOf(operation, failure),
     rival: () => {}

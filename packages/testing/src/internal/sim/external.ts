@@ -14,17 +14,23 @@ export interface External<out S, out F> {
 }
 
 /** Puts a call at a point: what happens before it, and after. */
-export type Gate = <A, E>(
-  operation: string,
-  args: ReadonlyArray<unknown>,
-  call: Effect.Effect<A, E>,
-  failure: (() => E) | undefined
-) => Effect.Effect<A, E>
+export type Gate = <A, E>(call: {
+  readonly operation: string
+  readonly args: ReadonlyArray<unknown>
+  readonly effect: Effect.Effect<A, E>
+  readonly isRead: boolean
+  readonly failure: (() => E) | undefined
+}) => Effect.Effect<A, E>
+
+export interface Options<K, E> {
+  readonly fails?: (() => E) | undefined
+  readonly reads?: ReadonlyArray<K> | undefined
+}
 
 export const make = <I, S extends object, F extends S, E>(
   tag: Context.Key<I, S>,
   fake: () => F,
-  failure: (() => E) | undefined
+  options: Options<keyof S, E>
 ): External<I, F> => {
   const instanceIn = (instances: Map<string, unknown>): F => {
     // The map is keyed by the service, and only this function writes under its key.
@@ -39,18 +45,20 @@ export const make = <I, S extends object, F extends S, E>(
     "~service": (_) => _,
     name,
     instanceIn,
-    provide: (instances, gate) => Context.make(tag, gated(name, instanceIn(instances), gate, failure))
+    provide: (instances, gate) => Context.make(tag, gated(name, instanceIn(instances), gate, options))
   }
 }
 
 /** The same service, each method of which that gives an Effect goes through the gate. */
-const gated = <S extends object, E>(name: string, service: S, gate: Gate, failure: (() => E) | undefined): S =>
-  new Proxy(service, {
+const gated = <S extends object, E>(name: string, service: S, gate: Gate, options: Options<keyof S, E>): S => {
+  const reads: ReadonlySet<PropertyKey> = new Set(options.reads)
+  return new Proxy(service, {
     get: (target, property, receiver) => {
       const member: unknown = Reflect.get(target, property, receiver)
       const operation = `${name}.${String(property)}`
+      const isRead = reads.has(property)
       const through = (args: ReadonlyArray<unknown>, effect: Effect.Effect<unknown, unknown, never>) =>
-        gate(operation, args, effect, failure)
+        gate({ operation, args, effect, isRead, failure: options.fails })
       if (Effect.isEffect(member)) return through([], member as Effect.Effect<unknown, unknown, never>)
       if (typeof member !== "function") return member
       return (...args: ReadonlyArray<unknown>) => {
@@ -59,3 +67,4 @@ const gated = <S extends object, E>(name: string, service: S, gate: Gate, failur
       }
     }
   })
+}

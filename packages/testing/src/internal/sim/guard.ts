@@ -45,6 +45,17 @@ const callSite = (stack: string): string => {
 
 const timers = ["setTimeout", "setInterval", "setImmediate"]
 
+/** What answers as usual, or later: it cannot be stood in for, and is named all the same. */
+const outside: ReadonlyArray<readonly [of: string, key: string]> = [
+  ["crypto", "randomUUID"],
+  ["crypto", "getRandomValues"],
+  ["process", "hrtime"],
+  ["process", "uptime"],
+  ["process", "nextTick"],
+  ["", "queueMicrotask"],
+  ["", "fetch"]
+]
+
 const replaceAll = (note: (what: string) => void): () => void => {
   const restores: Array<() => void> = []
   const replace = (target: object, key: string, make: (real: unknown) => unknown): void => {
@@ -66,6 +77,10 @@ const replaceAll = (note: (what: string) => void): () => void => {
     new Proxy(Date, {
       get: (target, property, receiver) =>
         property === "now" ? noting("Date.now", 0) : Reflect.get(target, property, receiver) as unknown,
+      apply: () => {
+        note("Date()")
+        return new Date(0).toString()
+      },
       construct: (target, args: ReadonlyArray<unknown>, newTarget) => {
         if (args.length === 0) note("new Date()")
         return Reflect.construct(target, args.length === 0 ? [0] : args, newTarget) as Date
@@ -74,7 +89,21 @@ const replaceAll = (note: (what: string) => void): () => void => {
   for (const key of timers) {
     replace(globalThis, key, () => noting(key, { ref: () => {}, unref: () => {}, hasRef: () => false }))
   }
+  for (const [of, key] of outside) {
+    const target: unknown = of === "" ? globalThis : Reflect.get(globalThis, of)
+    if (typeof target !== "object" || target === null) continue
+    replace(target, key, (real) => noted(real, () => note(of === "" ? key : `${of}.${key}`)))
+  }
   return () => {
     for (const restore of restores) restore()
   }
 }
+
+/** The same function, told of each call. */
+const noted = (real: unknown, tell: () => void): unknown =>
+  typeof real !== "function" ? real : new Proxy(real, {
+    apply: (target, self: unknown, args: ReadonlyArray<unknown>): unknown => {
+      tell()
+      return Reflect.apply(target as () => unknown, self, args)
+    }
+  })

@@ -227,7 +227,8 @@ const step = (loop: Loop, until: number): boolean => {
   }
   const timer = loop.timers.at(-1)
   const isDue = timer !== undefined && timer.at <= loop.now
-  const next = isDue ? undefined : loop.calls.shift() ?? loop.arrivals.shift()
+  const isTime = !isDue && loop.now + turnMillis <= until
+  const next = isTime ? loop.calls.shift() ?? loop.arrivals.shift() : undefined
   if (next !== undefined) {
     loop.now += turnMillis
     next.run()

@@ -3,6 +3,7 @@
  * words, each a JSON array, so that a token holds it as it is, whatever becomes of the generator, and so that it can be made
  * shorter and simpler word by word. It is a deviation like others, at a point of its own, `workload`.
  */
+import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Kind, type Resource, Store } from "setpoint"
@@ -145,8 +146,10 @@ const stepOf = <A extends Resource.Any>(
 ): Workloads.Step | undefined => {
   if (typeof name !== "string") return undefined
   const title = `${String(verb)} ${kind.address.kind} ${name}`
-  const at = (run: Workloads.Step["run"], after: unknown) =>
-    Workloads.step(title, kind, run, typeof after === "number" ? after : Workloads.restMillis)
+  const at = (run: Effect.Effect<unknown, unknown, Store.Store>, after: unknown) => {
+    const step = Workloads.step(title, kind, run)
+    return typeof after === "number" ? { ...step, afterMillis: after } : step
+  }
   if (verb === "delete") return at(Store.deleteUnconditionally(kind, { name }), third)
   if (verb === "label") {
     const labelled = (object: A): A => ({

@@ -139,9 +139,14 @@ export const summary = (spec: Spec, tried: Tried): string => {
   } ` +
     `(${plural(tried.points, "point")} in the plain run; ${[...spec.faults].join(", ")})${leftOut}. ` +
     `${plural(tried.repeated, "run")} repeated, none differed. Checked: ${checked(spec).join(", ")}. ` +
-    "Kills between which nothing happened were tried once, and starts in equal states went on once." +
+    `Kills between which nothing happened were tried once, and starts in equal states went on once.${
+      exceptions(spec)
+    }` +
     warnings(tried).slice(0, mostWarnings).map((text) => `\nwarning: ${text}`).join("")
 }
+
+const exceptions = ({ except }: Spec): string =>
+  Object.entries(except).map(([law, why]) => ` Not checked: ${law}, since ${why}.`).join("")
 
 /** Warnings that a summary's text shows; the others are in its list. */
 const mostWarnings = 5
@@ -152,30 +157,31 @@ export const warnings = (tried: Tried): ReadonlyArray<string> =>
     `${text}, in ${plural(runs, "run")}, first ${first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`}`
   )
 
-const checked = (spec: Spec): ReadonlyArray<string> => {
-  const { always, checks, faults, matches, never } = spec
-  return [
-    matches === undefined ? "same end as the plain run (P2, P15)" : "matches at rest (P1)",
+/** What was checked, by law: those that the options except are left out. */
+const checked = ({ always, checks, except, faults, matches, never }: Spec): ReadonlyArray<string> => {
+  const all: ReadonlyArray<readonly [law: string, text: string, isAsked?: boolean]> = [
+    matches === undefined ? ["P2", "same end as the plain run (P2, P15)"] : ["P1", "matches at rest (P1)"],
     checks.writesEveryMillis === undefined
-      ? "rest (P3)"
-      : `rest but for a write an object every ${checks.writesEveryMillis / 1000} s (P3)`,
-    "no leak on delete (P4)",
-    "a second pass writes nothing (P5)",
-    ...(Object.keys(never).length > 0 ? ["never (P6)"] : []),
-    ...(Object.keys(always).length > 0 ? ["always (P6)"] : []),
-    checks.ownedOrTagged === undefined ? "nothing taken from its controller (P7)" : "owners (P7)",
-    "observedGeneration (P8)",
-    matches === undefined ? "transition times (P9)" : "honest Ready and transition times (P9)",
-    "one pass a key, fences (P10)",
-    "no lost wake-up (P11)",
-    "bounded work and memory (P12)",
-    "no defect, clean stop (P13)",
-    ...(faults.has("poison") ? ["isolation (P14)"] : []),
-    ...(checks.returnsTo === undefined ? [] : ["recovery (P16)"]),
-    "frozen objects (P17)",
-    "caches tell and hold what is stored (P18)",
-    "restart is a no-op (P19)",
-    ...(checks.unguarded === "fail" ? ["guarded deletes (P20)"] : []),
-    ...(checks.counts === "fail" ? ["counts (P2)"] : [])
+      ? ["P3", "rest (P3)"]
+      : ["P3", `rest but for a write an object every ${checks.writesEveryMillis / 1000} s (P3)`],
+    ["P4", "no leak on delete (P4)"],
+    ["P5", "a second pass writes nothing (P5)"],
+    ["P6", "never (P6)", Object.keys(never).length > 0],
+    ["P6", "always (P6)", Object.keys(always).length > 0],
+    ["P7", checks.ownedOrTagged === undefined ? "nothing taken from its controller (P7)" : "owners (P7)"],
+    ["P8", "observedGeneration (P8)"],
+    ["P9", matches === undefined ? "transition times (P9)" : "honest Ready and transition times (P9)"],
+    ["P10", "one pass a key, fences (P10)"],
+    ["P11", "no lost wake-up (P11)"],
+    ["P12", "bounded work and memory (P12)"],
+    ["P13", "no defect, clean stop (P13)"],
+    ["P14", "isolation (P14)", faults.has("poison")],
+    ["P16", "recovery (P16)", checks.returnsTo !== undefined],
+    ["P17", "frozen objects (P17)"],
+    ["P18", "caches tell and hold what is stored (P18)"],
+    ["P19", "restart is a no-op (P19)"],
+    ["P20", "guarded deletes (P20)", checks.unguarded === "fail"],
+    ["P2", "counts (P2)", checks.counts === "fail"]
   ]
+  return all.flatMap(([law, text, isAsked = true]) => isAsked && except[law] === undefined ? [text] : [])
 }

@@ -15,6 +15,7 @@ import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
+import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
@@ -140,7 +141,11 @@ const until = (world: World.World, millis: number, isEnough: () => boolean = () 
   const isQuiet = Loop.runUntil(world.loop, millis, world.spec.maxSteps, () => isOver(world) || isEnough())
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
-    World.violate(world, "P3", `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop`)
+    World.violate(
+      world,
+      "P3",
+      `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop${Passes.busy(world)}`
+    )
   }
   return !isOver(world)
 }
@@ -207,7 +212,7 @@ const takeStep = (world: World.World): void => {
   if (step === undefined || isOver(world)) return
   world.stepsTaken++
   World.ask(world, step.title)
-  const exit = World.at(world, Effect.provideService(step.run, Store.Store, world.store))
+  const exit = World.at(world, Effect.provideService(step.run(world.view), Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
   World.tell(world, "user", `${step.title}: ${why instanceof Error ? why.message : String(why)}`)
@@ -328,14 +333,21 @@ const boot = (world: World.World, number: number): void => {
   ).pipe(
     Effect.catchCause((cause) =>
       Effect.sync(() => {
-        if (Cause.hasInterruptsOnly(cause)) return
-        World.violate(world, "input", `the Layer was not built: ${Cause.pretty(cause).split("\n")[0]}`)
+        if (!Cause.hasInterruptsOnly(cause)) notBuilt(world, process, Cause.pretty(cause).split("\n")[0] ?? "")
       })
     ),
     Effect.provideContext(seams(world, process))
   )
   Notes.clockBegins(world.notes)
   world.current = { process, fiber: Loop.fork(process, program) }
+}
+
+/** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */
+const notBuilt = (world: World.World, process: Loop.Process, why: string): void => {
+  if (world.choices.taken.length === 0) return World.violate(world, "input", `the Layer was not built: ${why}`)
+  if (!world.hasFaults) return World.violate(world, "P1", `${process.label} cannot start any more: ${why}`)
+  World.tell(world, process.label, `could not start: ${why}`)
+  kill(world, process)
 }
 
 /** What is quiet or watched, and else as in production. */

@@ -76,6 +76,8 @@ export interface Spec {
   readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly actors: ReadonlyArray<Actor>
   readonly faults: ReadonlySet<Fault>
+  /** Laws that do not hold by design, with the reason. */
+  readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number
   readonly maxSteps: number
   /** Draws other workloads for random runs. */

@@ -14,7 +14,7 @@ export interface Step<out A = unknown> {
   readonly afterMillis: number
   /** Whose objects `matches` is asked about. */
   readonly kind: Kind.AnyKind | undefined
-  readonly run: Effect.Effect<unknown, unknown, Store.Store>
+  readonly run: (view: View) => Effect.Effect<unknown, unknown, Store.Store>
 }
 
 /** Long enough for a small controller to come to rest. */
@@ -23,9 +23,14 @@ export const restMillis = 20_000
 export const step = <A = never>(
   title: string,
   kind: Kind.AnyKind | undefined,
-  run: Step["run"],
-  afterMillis = restMillis
-): Step<A> => ({ "~object": (_) => _, title, afterMillis, kind, run })
+  run: Effect.Effect<unknown, unknown, Store.Store> | Step["run"]
+): Step<A> => ({
+  "~object": (_) => _,
+  title,
+  afterMillis: restMillis,
+  kind,
+  run: Effect.isEffect(run) ? () => run : run
+})
 
 /** Somebody else's controller. */
 export interface Actor {

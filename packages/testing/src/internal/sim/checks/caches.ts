@@ -48,12 +48,11 @@ export const follow = (world: World.World): void => {
   for (const cache of cachesOf(world)) {
     if (world.notes.followed.has(cache)) continue
     world.notes.followed.add(cache)
-    World.at(world, Effect.provideService(Informer.subscribe(cache, listener(world, cache)), Scope.Scope, forEver))
+    // Never closed, and held by nobody: what listens ends with its cache.
+    const listening = Informer.subscribe(cache, listener(world, cache))
+    World.at(world, Effect.provideService(listening, Scope.Scope, Scope.makeUnsafe()))
   }
 }
-
-/** What listens ends with its cache. */
-const forEver = Scope.makeUnsafe()
 
 const listener = (world: World.World, cache: Informer.Informer): Informer.Handler => {
   const known = new Map<string, Resource.Metadata>()

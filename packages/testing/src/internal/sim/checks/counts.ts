@@ -7,12 +7,11 @@ export type Counts = World.World["notes"]["counts"]
 
 export const onChange = (world: World.World, { by, object, type }: Change): void => {
   if (World.isOutsider(world, by) || (type !== "created" && type !== "removed")) return
-  const { notes } = world
   const { generateName } = object.metadata
   const name = generateName === undefined ? nameOf(object) : `${object.kind} ${generateName}*`
-  const known = notes.counts.get(name) ?? { created: 0, removed: 0 }
+  const known = world.notes.counts.get(name) ?? { created: 0, removed: 0 }
   known[type]++
-  notes.counts.set(name, known)
+  world.notes.counts.set(name, known)
 }
 
 /** Who changes the order of what users do, or what is there, changes what must be made. */

@@ -22,6 +22,25 @@ export const endless = (world: World.World): void => {
   }
 }
 
+/** A Layer that waits for what never comes: then no pass runs, and nothing was tried. */
+export const neverBuilt = (world: World.World): void => {
+  const label = world.current?.process.label
+  if (world.passes > 0 || label === undefined || world.notes.built.has(label)) return
+  World.violate(
+    world,
+    "leak",
+    "the Layer was never built: it waits for what the simulator does not run (a promise, a real timer, native I/O), or for ever"
+  )
+}
+
+/** Of a world that does not come to rest: which passes run, and what they do. */
+export const busy = (world: World.World): string =>
+  [...world.running].slice(0, 3).map(([name, pass]) => {
+    const last = world.notes.calls.get(pass)?.last
+    const calls = last === undefined ? "without a call" : `in its call ${pass.calls} (${last})`
+    return `; pass ${pass.number} of ${name.slice(name.indexOf(" ") + 1)} runs, ${calls}`
+  }).join("")
+
 /** P11: what others wanted last was seen by a pass that began after it. */
 export const noLostWakeUp = (world: World.World): void => {
   for (const object of unheard(world)) {
