@@ -4,8 +4,12 @@ import { Sim } from "@setpoint/testing"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as randomness from "@setpoint/testing/internal/sim/randomness"
 import * as Redraw from "@setpoint/testing/internal/sim/redraw"
+import { tokensIn } from "@setpoint/testing/SimTest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import { Kind, Reconciler, Store } from "setpoint"
 import * as EX02 from "../corpus/EX-02.right.ts"
 import * as EX02Wrong from "../corpus/EX-02.wrong.ts"
@@ -176,4 +180,15 @@ describe("a drawn workload", () => {
       const failure = yield* Effect.flip(Sim.replay({ controllers: none, workload }, token))
       assert.match(failure.title, /its workload is none of the kind's, or not any more/)
     }))
+})
+
+describe("a file of tokens", () => {
+  it("has one a line, and lines that say what they are about", () => {
+    const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "tokens-"))
+    const file = Path.join(folder, "widgets.tokens")
+    Fs.writeFileSync(file, "# the resize that was lost\nctl/apps/a/1/get:App/a=kill\n\nworld/step/2=stop,ctl/a=kill\n")
+    assert.deepStrictEqual(tokensIn(file), ["ctl/apps/a/1/get:App/a=kill", "world/step/2=stop,ctl/a=kill"])
+    assert.throws(() => tokensIn(Path.join(folder, "gone.tokens")))
+    Fs.rmSync(folder, { recursive: true })
+  })
 })
