@@ -198,6 +198,8 @@ export interface Options<A, S = never> {
    * each with some kinds of faults and a rate of its own, every other one with some who always come last. Default 500.
    */
   readonly random?: number | undefined
+  /** One run of so many is made twice: a difference is a leak, which is told. Default 50. */
+  readonly repeatEvery?: number | undefined
   /** Of all that is random. One seed draws the same runs each time: give it another every night. Default 1. */
   readonly seed?: number | undefined
   /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
@@ -229,6 +231,8 @@ export interface Summary {
   /** About how many more lists of deviations these stand for: see `prune` of {@link Options}. */
   readonly pruned: number
   readonly random: number
+  /** Runs that were made twice, and were equal. */
+  readonly repeated: number
   /** Points of the plain run. */
   readonly points: number
   /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
@@ -329,16 +333,18 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
       maxRuns: options.maxRuns ?? 2_000,
       random: options.random ?? 500,
       seed: spec.seed,
-      prune: options.prune ?? true
+      prune: options.prune ?? true,
+      repeatEvery: options.repeatEvery ?? 50
     })
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
-      const { depth, points, pruned, random, runs } = searched.tried
+      const { depth, points, pruned, random, repeated, runs } = searched.tried
       return Effect.succeed({
         depth,
         points,
         pruned,
         random,
+        repeated,
         runs,
         warnings: Report.warnings(searched.tried),
         text: Report.summary(spec, searched.tried)

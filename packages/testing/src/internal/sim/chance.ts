@@ -13,7 +13,8 @@ import {
   type Searched,
   type Searching,
   type Setting,
-  step
+  step,
+  unrepeatable
 } from "./searching.ts"
 import * as Shrink from "./shrink.ts"
 import type { Violation } from "./story.ts"
@@ -33,9 +34,18 @@ export function* chance(self: Searching, count: number): Search<Searched | undef
     if (setting === undefined) continue
     if (setting.plain?.violation !== undefined) return yield* shrunk(self, i, workload, setting.plain.violation)
     const source = i % 2 === 0 ? Choices.prioritized(draw) : Choices.random(draw)
-    const tried = made(self, setting, source, undefined, true)
+    const isRepeated = i % self.repeatEvery === 0
+    const tried = made(self, setting, source, undefined, !isRepeated)
     noteWarnings(self, tried)
     yield step(self)
+    if (isRepeated) {
+      self.repeated++
+      const again = made(self, setting, Choices.planned(tried.taken), tried.taken.length, false)
+      if (again.hash !== tried.hash) {
+        const plan = [...workload, ...tried.taken]
+        return found(self, setting, unrepeatable(setting, tried.taken), plan, { run: i, deviations: plan.length })
+      }
+    }
     if (tried.violation !== undefined) return yield* shrunk(self, i, [...workload, ...tried.taken], tried.violation)
   }
   return undefined

@@ -31,6 +31,7 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     points: 0,
     leftOut: undefined,
     pruned: 0,
+    repeatEvery: options.repeatEvery,
     known: options.prune ? new Map() : undefined,
     progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
     made: 0,

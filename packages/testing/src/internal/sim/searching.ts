@@ -16,6 +16,8 @@ export interface Options {
   readonly seed: number
   /** Whether a run ends where all that would follow is known. */
   readonly prune: boolean
+  /** One run of so many is made twice. */
+  readonly repeatEvery: number
 }
 
 /** How far a search is. It knows no clock: who is told measures runs a second by its own. */
@@ -84,6 +86,7 @@ export interface Searching {
   points: number
   leftOut: number | undefined
   pruned: number
+  readonly repeatEvery: number
   readonly known: Starts.Known | undefined
   /** Of the phase and depth that are tried now. */
   progress: Pick<Progress, "phase" | "depth" | "done" | "of">
@@ -95,7 +98,6 @@ export interface Searching {
   readonly warnings: Map<string, Warning>
 }
 
-const repeatEvery = 50
 const seenAtMost = 100_000
 
 export const triedBy = ({ depth, leftOut, points, pruned, random, repeated, runs, warnings }: Searching): Tried => ({
@@ -134,7 +136,7 @@ export const made = (
 
 export function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>, isLast: boolean): Search<Run> {
   self.runs++
-  const isRepeated = self.runs % repeatEvery === 1
+  const isRepeated = self.runs % self.repeatEvery === 1 % self.repeatEvery
   // An old view shows what was before the start, of which its key says nothing: nobody may ask for one later.
   const mayCut = !isRepeated && (isLast || !looksBack.some((fault) => self.spec.faults.has(fault)))
   const first = made(self, self, Choices.planned(plan), plan.length, mayCut)
@@ -162,11 +164,9 @@ export const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }:
 }
 
 /** Two runs of one list that differ: something leaks into them. */
-const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Violation => {
+export const unrepeatable = ({ plain, spec }: Setting, plan: ReadonlyArray<Choices.Deviation>): Violation => {
   const [first, second] = [0, 1].map(() =>
-    run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain }).lines.map(({ text, who }) =>
-      `${who} ${text}`
-    )
+    run(spec, Choices.planned(plan), { isRecorded: true, plain }).lines.map(({ text, who }) => `${who} ${text}`)
   )
   const at = first?.findIndex((line, index) => line !== second?.[index]) ?? -1
   const where = at === -1 ? "" : `; first apart: "${first?.[at]}" and "${second?.[at]}"`
