@@ -30,13 +30,14 @@
  * namespace and selector; else by the store. A key whose passes wrote is *held*, a place in the queue and no worker, until
  * the covering caches have shown its acknowledged writes and deletes, for 10 seconds at most; then, or at once after an
  * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
- * ends. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
+ * ends; what the store answered in such doubt is awaited as an acknowledged write is. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
  *
  * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
  *
  * What a pass read or wrote at the store may be ahead of a cache that wakes its key. Told change by change the cache comes
- * to it; listed anew it may never show it, so whoever is ahead then runs again, as after a difference (E6 of `Informer`).
+ * to it; listed anew it may never show it, so whoever is ahead then, or learns only later of what the list passed over, runs
+ * again, as after a difference (E6 of `Informer`).
  *
  * What remains: this covers the key's own writes, in this process. Another key's writes, another process's, and those of
  * the process before a restart may not be seen yet; deterministic names for what a reconciler creates close that gap.

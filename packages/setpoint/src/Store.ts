@@ -765,7 +765,7 @@ export const layerNamed = (name: string): Layer.Layer<Store, never, StoreDriver.
  * @since 0.1.0
  */
 export const get = <A extends Any>(kind: Kind<A>, key: KeyInput): Effect.Effect<A, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.get(kind, key))
+  Store.use((store) => store.get(kind, key))
 
 /**
  * The object under a key, read past every cache.
@@ -774,7 +774,7 @@ export const get = <A extends Any>(kind: Kind<A>, key: KeyInput): Effect.Effect<
  * @since 0.1.0
  */
 export const latest = <A extends Any>(kind: Kind<A>, key: KeyInput): Effect.Effect<A, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.latest(kind, key))
+  Store.use((store) => store.latest(kind, key))
 
 /**
  * The objects of a kind at one revision (S8): all, or those that the options mean.
@@ -783,7 +783,7 @@ export const latest = <A extends Any>(kind: Kind<A>, key: KeyInput): Effect.Effe
  * @since 0.1.0
  */
 export const list = <A extends Any>(kind: Kind<A>, options?: ListOptions): Effect.Effect<List<A>, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.list(kind, options))
+  Store.use((store) => store.list(kind, options))
 
 /**
  * What happens to the objects of a kind, in batches (S3).
@@ -885,7 +885,7 @@ export const create = <A extends Any>(
   kind: Kind<A>,
   input: Input<A>,
   options?: WriteOptions
-): Effect.Effect<A, StoreError, Store> => Effect.flatMap(Store, (store) => store.create(kind, input, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.create(kind, input, options))
 
 /**
  * Replaces desired state, labels, annotations, finalizers and owner references of an object that was read. Status is
@@ -898,7 +898,7 @@ export const update = <A extends Any>(
   kind: Kind<A>,
   object: A,
   options?: WriteOptions
-): Effect.Effect<A, StoreError, Store> => Effect.flatMap(Store, (store) => store.update(kind, object, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.update(kind, object, options))
 
 /**
  * Replaces the status of an object that was read, and nothing else. Conditions keep their transition time where their
@@ -938,8 +938,7 @@ export const updateStatus = <A extends Any>(
   object: A,
   status: Status<A> | ((current: Status<A> | undefined) => Status<A>),
   options?: WriteOptions
-): Effect.Effect<A, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.updateStatus(kind, object, status, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.updateStatus(kind, object, status, options))
 
 /**
  * Patches an object that was read, in the kind's stored version. An object that has changed since is a `Conflict`.
@@ -952,7 +951,7 @@ export const patch = <A extends Any>(
   object: A,
   patch: Patch,
   options?: WriteOptions
-): Effect.Effect<A, StoreError, Store> => Effect.flatMap(Store, (store) => store.patch(kind, object, patch, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.patch(kind, object, patch, options))
 
 /**
  * Patches whatever is under a key.
@@ -965,8 +964,7 @@ export const patchUnconditionally = <A extends Any>(
   key: KeyInput,
   patch: Patch,
   options?: WriteOptions
-): Effect.Effect<A, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.patchUnconditionally(kind, key, patch, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.patchUnconditionally(kind, key, patch, options))
 
 /**
  * Sets the fields of an input, whatever the revision, and owns them (S11): what it owned and no longer sets goes, what
@@ -979,13 +977,13 @@ export const apply = <A extends Any>(
   kind: Kind<A>,
   input: Input<A>,
   options: ApplyOptions
-): Effect.Effect<A, StoreError, Store> => Effect.flatMap(Store, (store) => store.apply(kind, input, options))
+): Effect.Effect<A, StoreError, Store> => Store.use((store) => store.apply(kind, input, options))
 
 const delete_ = <A extends Any>(
   kind: Kind<A>,
   object: A,
   options?: DeleteOptions
-): Effect.Effect<Deleted<A>, StoreError, Store> => Effect.flatMap(Store, (store) => store.delete(kind, object, options))
+): Effect.Effect<Deleted<A>, StoreError, Store> => Store.use((store) => store.delete(kind, object, options))
 
 export {
   /**
@@ -1008,8 +1006,7 @@ export const deleteUnconditionally = <A extends Any>(
   kind: Kind<A>,
   key: KeyInput,
   options?: DeleteOptions
-): Effect.Effect<Deleted<A>, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.deleteUnconditionally(kind, key, options))
+): Effect.Effect<Deleted<A>, StoreError, Store> => Store.use((store) => store.deleteUnconditionally(kind, key, options))
 
 /**
  * Creates or updates: `f` says what the object shall be, given what it is. Metadata that `f` leaves out stays, status is
@@ -1046,7 +1043,7 @@ export const ensure = <A extends Any>(
   kind: Kind<A>,
   key: KeyInput,
   f: (current: A | undefined) => Input<A>
-): Effect.Effect<Ensured<A>, StoreError, Store> => Effect.flatMap(Store, (store) => store.ensure(kind, key, f))
+): Effect.Effect<Ensured<A>, StoreError, Store> => Store.use((store) => store.ensure(kind, key, f))
 
 /**
  * Tells the store the epoch of a lease: writes that carry an older one are `Fenced` from now on.
@@ -1055,4 +1052,4 @@ export const ensure = <A extends Any>(
  * @since 0.1.0
  */
 export const fence = (lease: string, epoch: number): Effect.Effect<void, StoreError, Store> =>
-  Effect.flatMap(Store, (store) => store.fence(lease, epoch))
+  Store.use((store) => store.fence(lease, epoch))

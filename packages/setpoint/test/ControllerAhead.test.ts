@@ -79,6 +79,41 @@ describe("what a pass knows ahead of a cache", () => {
       assert.deepStrictEqual(causes.slice(before), [["Enqueue"], ["Relist"]])
     }).pipe(Effect.provide(world)))
 
+  it.effect("[E6] a child that came and went before its pass was answered is missed, where the cache was listed by then", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const made = Store.create(Server, { metadata: { name: "web" }, spec: { port: 1 } })
+      const { causes, reconcile } = script(Effect.void, Effect.asVoid(made), Effect.void)
+      yield* register({ reconcile }, { watches: [Reconciler.watch(Server, () => [{ name: "shop" }])] })
+      yield* create("shop")
+      faults.replies.closeUnsafe()
+      yield* missed(enqueue, Store.deleteUnconditionally(Server, { name: "web" }), "Server")
+      yield* faults.replies.open
+      yield* settle
+      assert.deepStrictEqual(causes.slice(2), [["Relist"]])
+    }).pipe(Effect.provide(world)))
+
+  it.effect("[E6] what a pass read is missed, where it was gone to another key and the cache listed before the answer", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const { causes, reconcile } = script(
+        Effect.void,
+        Effect.asVoid(Store.latest(Palette, { name: "dark" })),
+        Effect.void
+      )
+      yield* register({ reconcile }, { watches: [byColor] })
+      yield* create("shop")
+      faults.replies.closeUnsafe()
+      yield* missed(
+        Effect.andThen(Store.create(Palette, palette("shop")), enqueue),
+        Store.ensure(Palette, { name: "dark" }, () => palette("other")),
+        "Palette"
+      )
+      yield* faults.replies.open
+      yield* settle
+      assert.deepStrictEqual(causes.slice(2).flat(), ["Relist", "Relist"]) // the other, and shop
+    }).pipe(Effect.provide(world)))
+
   it.effect("[E6] what the cache has shown meanwhile, change by change, runs nothing more when it is listed anew", () =>
     Effect.gen(function*() {
       const { causes, reconcile } = script(Effect.void, Effect.asVoid(server))

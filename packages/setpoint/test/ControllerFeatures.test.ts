@@ -709,6 +709,35 @@ describe("metrics, spans, health and status", () => {
     }))
 })
 
+describe("a Probe", () => {
+  it.effect("[Q9] shows every key that is kept, what it waits for, and the caches", () =>
+    Effect.gen(function*() {
+      const probes: Array<Controller.Probe> = []
+      const observer: Controller.Observer = {
+        began: (probe) => probes.push(probe),
+        passStarted: () => {},
+        passEnded: () => {}
+      }
+      yield* Effect.gen(function*() {
+        yield* register(script<string>(Effect.void, failure))
+        yield* create("blog")
+        yield* create("shop")
+        yield* TestClock.adjust(1)
+        const [probe] = probes
+        const keys = probe === undefined ? [] : yield* probe.keys
+        const shown = keys.map(({ failures, place, registration, request }) =>
+          `${registration} ${request.name} ${place} ${failures}`
+        )
+        assert.deepStrictEqual(shown, ["websites shop waiting 1"])
+        assert.include(probe?.caches().map(({ kind }) => kind), "Website.example.dev")
+        assert.strictEqual(
+          (yield* Effect.serviceOption(Controller.Controller)).pipe(Option.getOrUndefined),
+          probe?.controller
+        )
+      }).pipe(Effect.provide(engine()), Effect.provideService(Controller.Observer, observer))
+    }))
+})
+
 describe("what is remembered of a key", () => {
   it.effect("[E11] a time that a pass set itself does not hide that its own writes alone cause it", () =>
     Effect.gen(function*() {
@@ -737,6 +766,20 @@ describe("what is remembered of a key", () => {
       yield* create("blog")
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(passes, 61)
+      assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 0)
+    }).pipe(Effect.provide(engine()), isolated))
+
+  it.effect("[E11] an answer in status to each of many changes that others make is no hot loop", () =>
+    Effect.gen(function*() {
+      let passes = 0
+      const reconcile = Effect.fnUntraced(function*(request: { readonly namespace: string; readonly name: string }) {
+        const read = yield* Store.get(Website, request)
+        yield* Store.updateStatus(Website, read, { ready: ++passes })
+      })
+      yield* register({ reconcile })
+      yield* create("blog")
+      for (let i = 0; i < 20; i++) yield* change("blog", `host-${i}`)
+      assert.strictEqual(passes, 21)
       assert.strictEqual(value(yield* scrape, "setpoint_hot_loops_total{controller=\"websites\"}"), 0)
     }).pipe(Effect.provide(engine()), isolated))
 

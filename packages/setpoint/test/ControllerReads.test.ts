@@ -243,6 +243,34 @@ describe("reads in a pass", () => {
       assert.strictEqual((yield* store.list(Server)).items.length, 1)
     }))
 
+  it.effect("[E10] what that pass found at the store is awaited from the cache: the next one does not see less", () =>
+    Effect.gen(function*() {
+      const { controller, ends, gate, provide, store } = yield* world
+      yield* store.create(Website, blog)
+      const found: Array<number> = []
+      const registration = yield* provide(controller.register(Reconciler.make(Website, {
+        owns: [Server],
+        reconcile: Effect.fnUntraced(function*() {
+          const { items } = yield* Store.list(Server)
+          found.push(items.length)
+          if (items.length > 0) return
+          yield* Store.create(Server, { metadata: { generateName: "server-" }, spec: { port: 1 } })
+        })
+      })))
+      yield* registration.synced
+      gate.hold("Server")
+      gate.loseReply("Server")
+      assert.strictEqual(yield* Queue.take(ends), "Failed")
+      yield* TestClock.adjust("6 millis")
+      assert.strictEqual(yield* Queue.take(ends), "Done")
+      yield* registration.enqueue({ name: "blog" })
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* registration.probe({ name: "blog" }))?.place, "held")
+      yield* gate.release("Server")
+      assert.strictEqual(yield* Queue.take(ends), "Done")
+      assert.deepStrictEqual(found, [0, 1, 1])
+    }))
+
   it.effect("[E10] within a pass, reads of a kind that it wrote go to the store", () =>
     Effect.gen(function*() {
       const { controller, ends, gate, provide, store } = yield* world

@@ -159,6 +159,25 @@ describe("E7: which events cause a pass", () => {
       assert.include(causes, "Relist")
     }).pipe(Effect.provide(engine({ store: { history: 20 } }))))
 
+  it.effect("[E7] nor do those of owned and watched kinds judge what a relist brings", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      const log = script()
+      const predicate = () => false
+      yield* register(log, {
+        owns: [Reconciler.own(Server, { predicate })],
+        watches: [Reconciler.watch(Palette, () => [{ name: "shop" }], { predicate })]
+      })
+      const blog = yield* create("blog")
+      yield* createServer("heard", blog)
+      log.passes.length = 0
+      yield* missed(
+        faults,
+        Effect.asVoid(Effect.andThen(createServer("missed", blog), createPalette("missed")))
+      )
+      assert.includeMembers(log.passes.map((pass) => pass.split("@")[0]), ["blog", "shop"])
+    }).pipe(Effect.provide(engine({ store: { history: 20 } }))))
+
   it.effect("[E7] a predicate that throws lets the event pass, and harms nobody else", () =>
     Effect.gen(function*() {
       const log = script()

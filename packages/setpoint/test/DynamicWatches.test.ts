@@ -543,6 +543,15 @@ describe("D6: tracked reads", () => {
       assert.deepStrictEqual(log.passes.slice(before).filter((pass) => pass.startsWith("a")).length <= 1, true)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[D6] a pass that reads the requested object alone watches nothing", () =>
+    Effect.gen(function*() {
+      const log = script(Effect.asVoid(Store.get(Website, { name: "a" })))
+      yield* register(log, { track: true })
+      yield* create("a")
+      assert.strictEqual(log.passes.length, 1)
+      assert.strictEqual(yield* watchCount, 0)
+    }).pipe(Effect.provide(engine()), isolated))
+
   it.effect("[D6] a status that is written to the requested object wakes no pass of its own", () =>
     Effect.gen(function*() {
       const log = script(Effect.asVoid(Store.list(Website)))

@@ -49,6 +49,27 @@ describe("MemoryStore", () => {
       assert.isUndefined(watch.buffer.ended)
     }))
 
+  it("[S4] a bookmark stands behind the events that were there before it, read or not", () => {
+    const core = MemoryStore.Core.make("birth")
+    const watch = Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current" }))
+    while (MemoryStore.Core.take(watch) !== undefined) {}
+    createIn(core, "a")
+    MemoryStore.Core.bookmark(core)
+    createIn(core, "b")
+    const taken = MemoryStore.Core.take(watch)
+    assert.deepStrictEqual(
+      Array.isArray(taken) && taken.map((event: StoreDriver.WatchEvent) => event._tag),
+      ["Added", "Added"]
+    )
+    createIn(core, "c")
+    MemoryStore.Core.bookmark(core)
+    const more = MemoryStore.Core.take(watch)
+    assert.deepStrictEqual(
+      Array.isArray(more) && more.map((event: StoreDriver.WatchEvent) => event._tag),
+      ["Added", "Bookmark"]
+    )
+  })
+
   it("[S9] a watch that was closed or has ended is fed no more, and nothing is kept of it", () => {
     const core = MemoryStore.Core.make("birth")
     const closed = Result.getOrThrow(MemoryStore.Core.watch(core, at, { from: "current" }))

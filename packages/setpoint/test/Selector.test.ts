@@ -1,32 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Arbitraries } from "@setpoint/testing"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Selector from "setpoint/Selector"
 
 const many = { arbitrary: { runs: 1000 } }
-const Key = Schema.Literals(["a", "b", "c", "toString"])
-const Value = Schema.Literals(["", "0", "1", "2", "x"])
-const Labels = Schema.UndefinedOr(Schema.Struct({
-  a: Schema.optionalKey(Value),
-  b: Schema.optionalKey(Value),
-  c: Schema.optionalKey(Value)
-}))
-const Requirements = Schema.Array(Schema.Union([
-  Schema.Struct({ key: Key, operator: Schema.Literals(["In", "NotIn"]), values: Schema.NonEmptyArray(Value) }),
-  Schema.Struct({ key: Key, operator: Schema.Literals(["Exists", "DoesNotExist"]), values: Schema.Tuple([]) }),
-  Schema.Struct({
-    key: Key,
-    operator: Schema.Literals(["Gt", "Lt"]),
-    values: Schema.Tuple([Schema.Literals(["0", "1", "2"])])
-  })
-]))
-const Steps = Schema.Array(Schema.Struct({
-  add: Schema.Boolean,
-  requirements: Requirements,
-  value: Schema.Literals([1, 2, 3]),
-  now: Labels,
-  before: Labels
+// "toString" is a key like any other, and no label of these has it.
+const anySelector = Arbitraries.selector({ keys: ["a", "b", "c", "toString"] })
+const labels = Arbitrary.map(
+  Arbitrary.all([Arbitrary.schema(Schema.Boolean), Arbitraries.labels()]),
+  ([has, labels]) => has ? labels : undefined
+)
+const steps = Arbitrary.array(Arbitrary.all({
+  add: Arbitrary.schema(Schema.Boolean),
+  selector: anySelector,
+  value: Arbitrary.schema(Schema.Literals([1, 2, 3])),
+  now: labels,
+  before: labels
 }))
 
 describe("parse and print", () => {
@@ -161,12 +152,11 @@ describe("the object form", () => {
     assert.throws(() => Schema.decodeSync(Selector.FromText)("a in"), /character 4/)
     assert.throws(() => Schema.encodeSync(Selector.FromLabelSelector)(selector("a>1")), /compares numbers/)
   })
-  it.prop("goes there and back unchanged", [Arbitrary.schema(Requirements)], ([requirements]) => {
-    const made = Result.getOrThrow(Selector.fromRequirements(requirements))
-    const form = Selector.toLabelSelector(made)
+  it.prop("goes there and back unchanged", [anySelector], ([selector]) => {
+    const form = Selector.toLabelSelector(selector)
     return form === undefined
-      ? requirements.some(({ operator }) => operator === "Gt" || operator === "Lt")
-      : Result.getOrThrow(Selector.fromLabelSelector(form)).text === made.text
+      ? selector.requirements.some(({ operator }) => operator === "Gt" || operator === "Lt")
+      : Result.getOrThrow(Selector.fromLabelSelector(form)).text === selector.text
   }, many)
 })
 
@@ -260,11 +250,11 @@ describe("index", () => {
     assert.strictEqual(index.size(), 0)
     assert.strictEqual(index.matching({ a: "b" }).size, 0)
   })
-  it.prop("agrees with trying each selector, through adds and removes", [Arbitrary.schema(Steps)], ([steps]) => {
+  it.prop("agrees with trying each selector, through adds and removes", [steps], ([steps]) => {
     const index = Selector.makeIndex<number>()
     const model: Array<readonly [selector: Selector.Selector, value: number]> = []
     for (const step of steps) {
-      const made = Result.getOrThrow(Selector.fromRequirements(step.requirements))
+      const { selector: made } = step
       const at = model.findIndex(([selector, value]) => selector.text === made.text && value === step.value)
       if (step.add) {
         index.add(made, step.value)

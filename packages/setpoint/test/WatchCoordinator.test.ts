@@ -128,6 +128,12 @@ describe("WatchCoordinator", () => {
       assert.deepStrictEqual(route(pods, object("web", { app: "web" }), object("web", { app: "db" })), ["blue/1"])
     })
 
+    it("[D5] so does one that two of its requests match", () => {
+      const { pods, route } = setup()
+      for (const target of [name("web"), select("app=web")]) WatchCoordinator.watch(pods, "blue/1", target)
+      assert.deepStrictEqual(route(pods, object("web", { app: "web" })), ["blue/1"])
+    })
+
     it("[D5] an event of one source does not hide the next event of another", () => {
       const { pods, route, secrets } = setup()
       WatchCoordinator.watch(pods, "blue/1", name("web"))

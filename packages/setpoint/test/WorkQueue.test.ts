@@ -79,6 +79,16 @@ describe("WorkQueue", () => {
         assert.deepStrictEqual(yield* rounds(queue), ["old", "young"])
       }))
 
+    it.effect("[Q3] nor does an add in a lane below the one to which it has risen", () =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make<string>({ ageAfter: "1 second" })
+        yield* WorkQueue.add(queue, "old", { lane: 2 })
+        yield* TestClock.adjust("2 seconds")
+        yield* WorkQueue.add(queue, "young", { lane: 0 })
+        yield* WorkQueue.add(queue, "old", { lane: 1 })
+        assert.deepStrictEqual(yield* rounds(queue), ["old", "young"])
+      }))
+
     it.effect("[C044] lanes are kept with delays of minus one, none and one second, and each lane its order", () =>
       Effect.gen(function*() {
         const queue = yield* WorkQueue.make<string>()

@@ -15,16 +15,25 @@
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
- * (`unsynced`). Off unless asked for: the lists of a new process are old (`old`), which
- * stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second
- * process starts while the first goes on (`overlap`), as without a leader election, or with one that failed.
- * A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
+ * (`unsynced`); or every pass that was done runs once more (`again`). Off unless asked for: the lists of a new process are
+ * old (`old`), which stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an
+ * object that the workload did not make (`delete`); a second process starts while the first goes on (`overlap`), as without
+ * a leader election, or with one that failed; from a step on all that the passes of one key change is refused (`poison`);
+ * a watch is cut and cannot be opened for a while (`outage`). A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
- * P2); writes stop (P3); what is owned does not outlive its owners, and deletions end (P4); `never` and `always` (P6);
- * observedGeneration is honest (P8); a key has one pass at a time (P10); what others want is seen by a pass that began
- * after (P11); no defect, and a graceful stop ends (P13); cached objects are not edited (P17: they are frozen, so that an
- * edit is a defect); a restart at rest writes nothing (P19). Two runs of one list must be equal, else what leaks is named.
+ * P2; P15 where nothing but the view differed); writes stop (P3); what is owned does not outlive its owners, and deletions
+ * end (P4); a pass that runs again with nothing changed writes nothing (P5); `never` and `always` (P6); nothing is taken
+ * from a controller that lives (P7); observedGeneration is honest (P8); `Ready` at the generation of now is true or was,
+ * and transition times move with their status (P9); a key has one pass at a time, and who writes under a fence writes no
+ * more when it is an old leader (P10); what others want is seen by a pass that began after, and soon (P11); the queue keeps
+ * a key once, and nothing of what is gone, failures are forgotten after success, watches are opened with pauses (P12); no
+ * defect, and a graceful stop ends (P13); others go on while a key fails for ever (P14, with `poison`); cached objects are
+ * not edited (P17: they are frozen, so that an edit is a defect); caches tell lives that make sense, and hold at rest what
+ * is stored (P18); a restart at rest writes nothing (P19). Told and no failure, unless {@link Checks} asks for it: objects
+ * that are made or deleted more often than in the plain run (P2), deletes on the word of a cache (P20), timers of what is
+ * gone (P12). With {@link recovery}: good, bad and good again is the first state (P16). The first violation in time is
+ * reported, and what else shows at the same moment beside it. Two runs of one list must be equal, else what leaks is named.
  *
  * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried; and, bounded,
  * hashes of states in which processes started.
@@ -33,9 +42,7 @@
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
- * Not yet: the order of fibers as a choice, clock
- * jumps (X15), overload (X22), P5, P7, P9, P12, P14 to P16, P18 and P20, counts in P2, source
- * lines in stories, an HTML page, progress on a terminal, `Sim.world` and `Sim.wrap`.
+ * Not yet: the order of fibers as a choice, clock jumps (X15), overload (X22).
  *
  * @since 0.1.0
  */
@@ -200,7 +207,7 @@ export interface Options<A, S = never> {
   readonly random?: number | undefined
   /** One run of so many is made twice: a difference is a leak, which is told. Default 50. */
   readonly repeatEvery?: number | undefined
-  /** Of all that is random. One seed draws the same runs each time: give it another every night. Default 1. */
+  /** Of the random runs. One seed draws the same runs each time: give it another every night. Default 1. */
   readonly seed?: number | undefined
   /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
   readonly maxSteps?: number | undefined
@@ -242,7 +249,8 @@ export interface Summary {
 }
 
 /**
- * The shortest story that breaks.
+ * The shortest story that breaks. Its `report` has at most 25 lines: the law, the deviations, what happened with the lines of
+ * the user's calls, a hint, and how to replay it.
  *
  * @category errors
  * @since 0.1.0
@@ -332,7 +340,7 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
       random: options.random ?? 500,
-      seed: spec.seed,
+      seed: options.seed ?? 1,
       prune: options.prune ?? true,
       repeatEvery: options.repeatEvery ?? 50
     })
@@ -365,6 +373,38 @@ export const replay = <A, S = never>(options: Options<A, S>, token: string): Eff
   })
 
 /**
+ * One run as a page: a time line of who did what to which object, to be stepped through by keys or buttons, with every
+ * object as it was at each step. The page is one text of HTML that loads nothing; write it where a browser finds it.
+ * `token` is a failure's, or `""` for the plain run: a run in which no law breaks has a page as well. Fails where the token
+ * is none, or names a point that is not reached.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Controller, Kind, Reconciler, Store } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ size: Schema.Int }) })
+ * const widgets = Reconciler.make(Widget, { reconcile: (request) => Effect.asVoid(Store.get(Widget, request)) })
+ *
+ * const page = Sim.page({
+ *   controllers: Controller.layerFor(widgets).pipe(Layer.provide(Controller.layer())),
+ *   workload: Sim.changes(Widget, { names: 1 })
+ * }, "")
+ *
+ * console.log(Effect.runSync(page).startsWith("<!doctype html>")) // true
+ * ```
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export const page = <A, S = never>(options: Options<A, S>, token: string): Effect.Effect<string, Counterexample> =>
+  Effect.suspend(() => {
+    const told = toldBy(specOf(options), token)
+    return told instanceof Counterexample ? Effect.fail(told) : Effect.succeed(Report.page(told.run, told.plan))
+  })
+
+/**
  * Only what costs least and finds most: the process is killed at every call that changes something, and before every
  * other that could show it.
  *
@@ -375,20 +415,26 @@ export const crashes = <A, S = never>(options: Options<A, S>): Effect.Effect<Sum
   check({ ...options, faults: ["kill", "kill-after", "restart"], depth: 1, random: 0 })
 
 const replayed = (spec: Spec, token: string): Counterexample | undefined => {
-  const plan = Choices.parse(token)
-  if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
-  const told = Search.replay(spec, plan)
-  if (told === undefined) return invalidToken(token, "its workload is none of the kind's, or not any more")
-  const unmet = Redraw.rest(plan).find(({ alternative, point }) =>
-    !told.taken.some((taken) => taken.point === point && taken.alternative === alternative)
-  )
-  if (unmet !== undefined && told.violation === undefined) {
-    return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
-  }
-  if (told.violation === undefined) return undefined
+  const told = toldBy(spec, token)
+  if (told instanceof Counterexample) return told
+  const { plan, run } = told
+  if (run.violation === undefined) return undefined
   const none = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
   const tried = { ...none, warnings: new Map() }
-  return counterexample({ violation: told.violation, plan, run: told, tried, byChance: undefined })
+  return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
+}
+
+/** The run that a token names, or what is wrong with the token. */
+const toldBy = (spec: Spec, token: string) => {
+  const plan = Choices.parse(token)
+  if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
+  const run = Search.replay(spec, plan)
+  if (run === undefined) return invalidToken(token, "its workload is none of the kind's, or not any more")
+  const unmet = Redraw.rest(plan).find(({ alternative, point }) =>
+    !run.taken.some((taken) => taken.point === point && taken.alternative === alternative)
+  )
+  if (unmet === undefined || run.violation !== undefined) return { plan, run }
+  return invalidToken(token, `its point ${unmet.point} was not reached, or has no ${unmet.alternative} any more`)
 }
 
 const invalidToken = (token: string, why: string): Counterexample => {
@@ -403,15 +449,18 @@ const invalidToken = (token: string, why: string): Counterexample => {
   })
 }
 
-const counterexample = (found: Search.Found): Counterexample =>
+const counterexample = (found: Search.Found, how?: { readonly isReplay: boolean }): Counterexample =>
   new Counterexample({
     law: found.violation.law,
     title: found.violation.title,
     token: Choices.print(found.plan),
     deviations: found.plan.length,
     runs: found.tried.runs + found.tried.random,
-    report: Report.failure(found)
+    report: Report.failure(found, how)
   })
+
+/** Chance inside of a world does not depend on the seed of a search: a token that was found with one replays under any. */
+const worldSeed = 1
 
 const specOf = <A, S>(options: Options<A, S>): Spec => {
   const { checks = {}, matches, workload } = options
@@ -438,7 +487,7 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
     except: options.except ?? {},
-    seed: options.seed ?? 1,
+    seed: worldSeed,
     maxSteps: options.maxSteps ?? 20_000,
     redraw: workload.redraw,
     workload: undefined

@@ -1,4 +1,11 @@
 /**
+ * Random kinds, objects, selectors and histories, for property tests: Effect's own `Arbitrary`, which shrinks what fails.
+ *
+ * @since 0.1.0
+ */
+export * as Arbitraries from "./Arbitraries.ts"
+
+/**
  * The simulator: finds a reconciler's crash, staleness and ordering bugs before its users do.
  *
  * @since 0.1.0
@@ -18,3 +25,10 @@ export * as SimTest from "./SimTest.ts"
  * @since 0.1.0
  */
 export * as StoreContract from "./StoreContract.ts"
+
+/**
+ * A store in front of which faults happen: for people who test against real stores, under a real or a test clock.
+ *
+ * @since 0.1.0
+ */
+export * as TestStore from "./TestStore.ts"

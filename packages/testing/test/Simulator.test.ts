@@ -44,9 +44,7 @@ const spec: Spec = {
   faults: new Set(Sim.defaultFaults),
   seed: 1,
   except: {},
-  maxSteps: 20_000,
-  redraw: undefined,
-  workload: undefined
+  maxSteps: 20_000
 }
 
 const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 2_000 : 100_000

@@ -2,14 +2,15 @@
  * Who knows more than a cache has shown (E6). A pass may read or write the store ahead of a cache that wakes its key. Told
  * change by change, the cache comes to what the pass knew and wakes the key for whatever became of it. A list skips what was
  * in between: an object may have come into a key's sight and left it again, and no difference names that key. So who is
- * ahead of a cache when it is listed runs again.
+ * ahead of a cache when it is listed runs again, and so does who comes to know only then what the list passed over.
  */
 import * as Revision from "../Revision.ts"
 
 /** By who it is: the revision that the cache has still to reach; in the order in which they were noted. */
 export type Ahead<W> = Map<W, Revision.Revision>
 
-const reaches = (upTo: Revision.Revision | undefined, revision: Revision.Revision): boolean => {
+/** Whether what was told reaches a revision. */
+export const reaches = (upTo: Revision.Revision | undefined, revision: Revision.Revision): boolean => {
   if (upTo === undefined) return false
   const order = Revision.compare(upTo, revision)
   return order === "same" || order === "after"

@@ -7,11 +7,12 @@ import * as Informer from "../Informer.ts"
 import { InvalidRequest, NotSynced, type Request as WatchRequest, type Watcher } from "../InstanceWatcher.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { Cause, Pass, Reader, ReaderListOptions, Tracker, Writes } from "../Pass.ts"
-import { type Key, keyText, type Raw } from "../Resource.ts"
+import { type Key, key as keyOf, keyText, type Raw } from "../Resource.ts"
 import * as Revision from "../Revision.ts"
 import * as Dynamic from "./dynamic.ts"
 import type { StaleAt } from "./endPass.ts"
 import * as Feeds from "./feeds.ts"
+import * as Inputs from "./inputs.ts"
 import * as KeyMemory from "./keyMemory.ts"
 import type { EngineRequest, Feed } from "./registration.ts"
 import * as Spans from "./spans.ts"
@@ -41,6 +42,8 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   staleAt: StaleAt = undefined
   readonly #host: Host
   readonly #readsStore: boolean
+  /** It is not known what became of writes of earlier passes. */
+  readonly #isInDoubt: boolean
   readonly #tracks: boolean
   #hasAsked = false
   /** By kind that was asked for: the source that answers its reads; nothing: the store does. */
@@ -58,16 +61,17 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     causes: ReadonlyArray<Cause>,
     otherCauses: number,
     number: number,
-    readsStore: boolean
+    view: { readonly readStore: boolean; readonly isInDoubt: boolean }
   ) {
     this.#host = host
     this.request = request
     this.causes = causes
     this.otherCauses = otherCauses
     this.number = number
-    this.#readsStore = readsStore
+    this.#readsStore = view.readStore
+    this.#isInDoubt = view.isInDoubt
     this.#tracks = request.registration.behaviour.options.track === true
-    this.#before = readsStore ? new Set(request.memory?.pending) : undefined
+    this.#before = view.readStore ? new Set(request.memory?.pending) : undefined
   }
 
   get registration(): string {
@@ -173,16 +177,22 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   }
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
-    for (const { metadata } of objects) this.#knows(store, kind, metadata.resourceVersion)
+    for (const object of objects) {
+      this.#knows(store, kind, object)
+      if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
+    }
   }
 
-  /** The caches that wake the key may not have shown this yet. */
-  #knows(store: string, kind: string, revision: Revision.Revision): void {
+  /** The caches that wake the key may not have shown this yet; where one never will, the key runs again. */
+  #knows(store: string, kind: string, object: Raw): void {
     const { request } = this
     const caches = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
-    for (const feed of caches) Feeds.knows(feed, request, revision)
-    if (!request.isWatching) return
-    for (const feed of Dynamic.feedsOf(this.#host.dynamic, store, kind, request)) Feeds.knows(feed, request, revision)
+    const others = request.isWatching ? Dynamic.feedsOf(this.#host.dynamic, store, kind, request) : none
+    for (const feeds of [caches, others]) {
+      for (const feed of feeds) {
+        if (Feeds.knows(feed, request, object)) Inputs.addKey(request.registration, request, Inputs.relisted, 2)
+      }
+    }
   }
 
   #noteKind(store: string, kind: string): void {
@@ -203,22 +213,33 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   ): void {
     this.#noteKind(store, kind)
     const { object } = written
-    if (!written.removed) this.#knows(store, kind, object.metadata.resourceVersion)
+    if (!written.removed) this.#knows(store, kind, object)
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)
+    this.#awaits(store, kind, key, written, KeyMemory.wrote)
+  }
+
+  /** Remembers a write until the covering caches have shown it; what no cache covers is not remembered. */
+  #awaits(
+    store: string,
+    kind: string,
+    key: Key,
+    { object, removed }: { readonly object: Raw; readonly removed: boolean },
+    remember: typeof KeyMemory.wrote<Feed>
+  ): void {
     for (const feed of Feeds.of(this.#host.feeds, Feeds.kindKey(store, kind))) {
-      if (!Feeds.willShow(feed, key, object)) continue // what no cache covers is not remembered
+      if (!Feeds.willShow(feed, key, object)) continue
       const memory = (this.request.memory ??= KeyMemory.make())
       const write: KeyMemory.Pending<Feed> = {
         cache: feed,
         object: keyText(key),
         uid: object.metadata.uid,
         revision: object.metadata.resourceVersion,
-        removed: written.removed,
+        removed,
         holds: feed.informer.full
       }
-      KeyMemory.wrote(memory, write, Feeds.seen(feed, key), this.#host.now())
+      remember(memory, write, Feeds.seen(feed, key), Feeds.upTo(feed), this.#host.now())
       if (memory.pending.includes(write)) Feeds.wait(feed, write.object, this.request)
     }
   }

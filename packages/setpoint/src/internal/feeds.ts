@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { ReaderListOptions } from "../Pass.ts"
-import type { Key, Raw } from "../Resource.ts"
+import { type Key, key, type Raw } from "../Resource.ts"
 import type { Revision } from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import * as Ahead from "./ahead.ts"
@@ -19,6 +19,8 @@ export interface Feed<in out W> {
   readonly kind: AnyKind
   readonly waiters: Map<string, Set<W>>
   readonly ahead: Ahead.Ahead<W>
+  /** Up to where its last list went, which told no change on the way. */
+  listed: Revision | undefined
   /** What is to end when nobody holds it any more. */
   readonly scope: Scope.Closeable
   holders: number
@@ -58,7 +60,15 @@ const enter = <W>(
   kind: AnyKind,
   informer: Informer.Informer
 ): Feed<W> => {
-  const feed: Feed<W> = { informer, kind, waiters: new Map(), ahead: new Map(), scope: Scope.makeUnsafe(), holders: 0 }
+  const feed: Feed<W> = {
+    informer,
+    kind,
+    waiters: new Map(),
+    ahead: new Map(),
+    listed: undefined,
+    scope: Scope.makeUnsafe(),
+    holders: 0
+  }
   known.push(feed)
   feeds.byKind.set(key, known)
   return feed
@@ -133,9 +143,24 @@ export const willShow = <W>({ informer }: Feed<W>, key: Key, object: Raw): boole
   return Result.isFailure(selector) || Selector.matches(selector.success, object.metadata.labels)
 }
 
-/** Notes that a key knows of an object's state, which this cache may not have shown. */
-export const knows = <W>({ ahead, informer }: Feed<W>, who: W, revision: Revision): void =>
-  Ahead.knows(ahead, who, revision, Informer.isSynced(informer) ? Informer.revision(informer) : undefined)
+/** Up to where the cache has shown everything. */
+export const upTo = <W>({ informer }: Feed<W>): Revision | undefined =>
+  Informer.isSynced(informer) ? Informer.revision(informer) : undefined
+
+/** Notes that a key knows an object's state, which this cache may not have shown. True: a list has passed it over since. */
+export const knows = <W>(feed: Feed<W>, who: W, object: Raw): boolean => {
+  const { ahead, listed } = feed
+  const revision = object.metadata.resourceVersion
+  Ahead.knows(ahead, who, revision, upTo(feed))
+  return Ahead.reaches(listed, revision) && isPassedOver(feed, object)
+}
+
+const isPassedOver = <W>(feed: Feed<W>, object: Raw): boolean => {
+  const at = key(object)
+  const now = seen(feed, at)
+  const isHere = now?.uid === object.metadata.uid && now.revision === object.metadata.resourceVersion
+  return !isHere && willShow(feed, at, object)
+}
 
 export const wait = <W>(feed: Feed<W>, object: string, waiter: W): void => {
   const waiters = feed.waiters.get(object)

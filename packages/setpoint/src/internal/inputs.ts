@@ -94,6 +94,9 @@ export const addKey = (
   return accepted
 }
 
+/** A cache was listed anew, and what happened on the way was not told. */
+export const relisted: Cause = { _tag: "Relist" }
+
 /** Brings the queue's gate of a key in step with what the key remembers. */
 export const syncGate = (request: Registration.EngineRequest): void => {
   const { memory } = request

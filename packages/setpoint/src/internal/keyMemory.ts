@@ -103,18 +103,41 @@ const shows = <Cache>(write: Pending<Cache>, seen: Seen | undefined): boolean =>
     : seen !== undefined && reaches(seen.revision, write.revision)
 
 /**
- * Remembers an acknowledged write at a cache, unless the cache shows it already. Of an object that this pass created and
- * deleted the cache may hold nothing because it is behind: the Deleted event is awaited then.
+ * Remembers an acknowledged write at a cache, unless the cache shows it already, or is past it (`upTo`): what became of it
+ * is shown then. Of an object that this pass created and deleted the cache may hold nothing because it is behind: the
+ * Deleted event is awaited then.
  */
 export const wrote = <Cache>(
   memory: KeyMemory<Cache>,
   write: Pending<Cache>,
   seen: Seen | undefined,
+  upTo: Revision.Revision | undefined,
   now: number
 ): void => {
   const isBehind = memory.pending.some((earlier) => earlier.cache === write.cache && earlier.object === write.object)
   if (!write.removed) memory.ownRevisions.add(write.revision)
-  if (!(write.removed && isBehind) && shows(write, seen)) return
+  if (write.removed && isBehind) return awaitShown(memory, write, now)
+  if (!shows(write, seen) && (write.removed || !isPast(upTo, write))) awaitShown(memory, write, now)
+}
+
+const isPast = <Cache>(upTo: Revision.Revision | undefined, write: Pending<Cache>): boolean =>
+  upTo !== undefined && reaches(upTo, write.revision)
+
+/**
+ * What the store answers to a pass that does not know what became of its writes may be one of them: it is awaited like one
+ * that was acknowledged, unless the cache shows it already or is past it.
+ */
+export const found = <Cache>(
+  memory: KeyMemory<Cache>,
+  write: Pending<Cache>,
+  seen: Seen | undefined,
+  upTo: Revision.Revision | undefined,
+  now: number
+): void => {
+  if (!shows(write, seen) && !isPast(upTo, write)) awaitShown(memory, write, now)
+}
+
+const awaitShown = <Cache>(memory: KeyMemory<Cache>, write: Pending<Cache>, now: number): void => {
   if (memory.pending.length >= maxPending) memory.pending.shift()
   memory.pending.push(write)
   memory.holdUntil = now + longestHoldMillis
@@ -180,13 +203,16 @@ export const isOwnRevision = <Cache>(memory: KeyMemory<Cache> | undefined, revis
  * A pass begins. It reads the store where caches still lag, since its gate can only have been opened by the deadline.
  * Own revisions whose events have come are causes of this pass or never will be.
  */
-export const passBegan = <Cache>(memory: KeyMemory<Cache>): { readonly readStore: boolean } => {
-  const readStore = isHeld(memory) || memory.readStore
+export const passBegan = <Cache>(
+  memory: KeyMemory<Cache>
+): { readonly readStore: boolean; readonly isInDoubt: boolean } => {
+  const isInDoubt = memory.readStore
+  const readStore = isHeld(memory) || isInDoubt
   memory.readStore = false // a reply that is lost from here on concerns the next pass
   memory.stale = undefined
   memory.spacedUntil = -Infinity
   memory.ownRevisions = new Set(memory.pending.map((write) => write.revision))
-  return { readStore }
+  return { readStore, isInDoubt }
 }
 
 /** A pass that read the store has ended: what was remembered before it is dropped; what it wrote itself is not. */

@@ -37,6 +37,8 @@ export interface Begun {
   readonly work: Effect.Effect<Outcome | void, unknown>
 }
 
+const fromCaches = { readStore: false, isInDoubt: false }
+
 /** Begins the pass of a taken key. The key is `running` from here to {@link end}. */
 export const begin = (
   host: Host,
@@ -47,11 +49,11 @@ export const begin = (
   const { registration } = request
   const { behaviour } = registration
   const selfCaused = EndPass.isSelfCaused(request, ticket)
-  const readsStore = request.memory !== undefined && KeyMemory.passBegan(request.memory).readStore
-  if (ticket.gateExpired && readsStore) registration.counters.heldByLag++
+  const view = request.memory === undefined ? fromCaches : KeyMemory.passBegan(request.memory)
+  if (ticket.gateExpired && view.readStore) registration.counters.heldByLag++
   request.isTerminal = false
   slow(request, ticket.startedMillis)
-  const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, readsStore)
+  const pass = new EnginePass(host, request, ticket.reasons, ticket.others, ++registration.passes, view)
   const running: Registration.Running = { fiber, number: pass.number, ordered: undefined }
   request.running = running
   registration.running.add(request)

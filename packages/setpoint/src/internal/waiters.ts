@@ -5,7 +5,6 @@
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Informer from "../Informer.ts"
-import type { Cause } from "../Pass.ts"
 import { keyText } from "../Resource.ts"
 import * as Ahead from "./ahead.ts"
 import * as Dynamic from "./dynamic.ts"
@@ -41,6 +40,7 @@ export const listen = (engine: Host, feed: Feed): Effect.Effect<void> => {
       },
       onSynced: () => {
         flush()
+        feed.listed = Informer.revision(feed.informer)
         cacheListed(engine, feed)
         wakeAhead(engine, feed)
       },
@@ -54,11 +54,11 @@ export const listen = (engine: Host, feed: Feed): Effect.Effect<void> => {
 const wakeAhead = (engine: Host, feed: Feed): void => {
   for (const request of Ahead.take(feed.ahead)) {
     const { registration } = request
-    if (!registration.isClosed && isFedBy(engine, request, feed)) Inputs.addKey(registration, request, relisted, 2)
+    if (!registration.isClosed && isFedBy(engine, request, feed)) {
+      Inputs.addKey(registration, request, Inputs.relisted, 2)
+    }
   }
 }
-
-const relisted: Cause = { _tag: "Relist" }
 
 /** Whether changes of this cache may wake the key. */
 const isFedBy = (engine: Host, request: EngineRequest, feed: Feed): boolean => {

@@ -25,6 +25,8 @@ export class FaultyStore {
   refuse: (operation: Operation, kind: string) => Reason | undefined = () => undefined
   /** Open: events flow. */
   readonly events = Latch.makeUnsafe(true)
+  /** Open: passes are answered. */
+  readonly replies = Latch.makeUnsafe(true)
   readonly #watches = new Set<Watch>()
   /** Kinds whose caches wait before they look at anything. */
   readonly #held = new Map<string, Latch.Latch>()
@@ -70,8 +72,11 @@ export class FaultyStore {
       const reason = this.refuse(operation, at.kind)
       if (reason !== undefined) return yield* errorOf(operation, at, reason)
       const held = operation === "list" || operation === "watch" ? this.#held.get(at.kind) : undefined
-      if (held !== undefined && (yield* Pass.Current) === undefined) yield* held.await
-      return yield* work
+      const isOutside = (yield* Pass.Current) === undefined
+      if (held !== undefined && isOutside) yield* held.await
+      const answer = yield* work
+      if (!isOutside) yield* this.replies.await
+      return answer
     })
   }
 

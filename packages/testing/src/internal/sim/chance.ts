@@ -9,6 +9,7 @@ import {
   found,
   made,
   noteWarnings,
+  type Options,
   type Search,
   type Searched,
   type Searching,
@@ -24,10 +25,10 @@ type Plan = ReadonlyArray<Choices.Deviation>
 /** Candidates that a shrinking tries at most. */
 const mostCandidates = 2_000
 
-export function* chance(self: Searching, count: number): Search<Searched | undefined> {
+export function* chance(self: Searching, { random: count, seed }: Options): Search<Searched | undefined> {
   self.progress = { phase: "random", depth: self.depth, done: 0, of: count }
   for (let i = 1; i <= count; i++) {
-    const draw = randomness.make(randomness.seedOf(`${self.spec.seed}/${i}`))
+    const draw = randomness.make(randomness.seedOf(`${seed}/${i}`))
     const workload = drawn(self, draw)
     const setting = yield* settingOf(self, workload)
     self.random = i

@@ -9,7 +9,10 @@ import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { MemoryStore, Pass, type Resource, type StoreDriver, StoreError, StoreRules } from "setpoint"
+import * as Asides from "./asides.ts"
 import * as BootFaults from "./bootFaults.ts"
+import * as Calls from "./calls.ts"
+import * as CallSite from "./callSite.ts"
 import * as Bounds from "./checks/bounds.ts"
 import * as Guards from "./checks/guards.ts"
 import * as Isolation from "./checks/isolation.ts"
@@ -18,6 +21,7 @@ import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
 import { type Fault, sentence } from "./spec.ts"
+import type { Line } from "./story.ts"
 import * as World from "./world.ts"
 
 /** How long a slow reply takes: past the next step of the workload. */
@@ -31,17 +35,27 @@ interface Caller {
   readonly who: "pass" | "engine" | "collector" | "outside"
   readonly name: string
   readonly pass: Pass.Pass | undefined
+  /** The user's line, where the run is told. */
+  readonly site: string | undefined
 }
 
-const callerOf = (process: Loop.Process, fiber: Fiber.Fiber<unknown, unknown>, operation: string): Caller => {
+const callerOf = (
+  world: World.World,
+  process: Loop.Process,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  operation: string
+): Caller => {
   const pass = fiber.getRef(Pass.Current)
+  const open = world.calls && Calls.of(world.calls, fiber)
+  if (open !== undefined) open.hasReachedStore = true
+  const site = open?.site
   if (pass !== undefined) {
     const name = `${process.label}/${pass.registration}/${World.nameOf(pass.request)}/${pass.number}/${operation}`
-    return { who: "pass", name, pass }
+    return { who: "pass", name, pass, site }
   }
   const caller = fiber.getRef(Pass.Caller)
   const who = isInformer(fiber) ? "engine" : caller === "collector" ? "collector" : "outside"
-  return { who, name: `${process.label}/${caller}/${operation}`, pass }
+  return { who, name: `${process.label}/${caller}/${operation}`, pass, site }
 }
 
 const isInformer = (fiber: Fiber.Fiber<unknown, unknown>): boolean => fiber.getRef(Pass.Caller).startsWith("informer/")
@@ -49,6 +63,10 @@ const isInformer = (fiber: Fiber.Fiber<unknown, unknown>): boolean => fiber.getR
 /** What a call does when its turn comes, and how its odd ends look. */
 interface Call<A, E> {
   readonly operation: string
+  /** The user's line, where it is known already. */
+  readonly site?: string | undefined
+  /** What a write is bound to. */
+  readonly bound?: Line["bound"]
   readonly apply: () => Exit.Exit<A, E>
   /** Beside the kills. */
   readonly alternatives: (caller: Caller) => ReadonlyArray<Fault>
@@ -62,7 +80,7 @@ interface Call<A, E> {
 
 const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {
-    const caller = callerOf(process, fiber, call.operation)
+    const caller = callerOf(world, process, fiber, call.operation)
     if (caller.pass !== undefined) Notes.called(world.notes, caller.pass, call.operation)
     return Effect.callback<A, E>((resume) => {
       let isCancelled = false
@@ -79,7 +97,23 @@ const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>)
     })
   })
 
+/** What is told meanwhile of the process is the call's doing. */
 const takeTurn = <A, E>(
+  world: World.World,
+  process: Loop.Process,
+  caller: Caller,
+  call: Call<A, E>,
+  reply: (exit: Exit.Exit<A, E>) => void,
+  mayWait: boolean
+): void => {
+  if (world.lines === undefined) return decide(world, process, caller, call, reply, mayWait)
+  const pass = caller.pass && Asides.passName(caller.pass)
+  world.turn = { who: process.label, site: call.site ?? caller.site, pass, bound: call.bound }
+  decide(world, process, caller, call, reply, mayWait)
+  world.turn = undefined
+}
+
+const decide = <A, E>(
   world: World.World,
   process: Loop.Process,
   caller: Caller,
@@ -95,19 +129,26 @@ const takeTurn = <A, E>(
   const offered = alternatives(world, process, caller, call, willChange, mayWait)
   const name = mayWait ? Choices.numbered(world.choices, caller.name) : `${caller.name}~`
   const alternative = Choices.pick(world.choices, name, offered)
-  if (alternative !== undefined) {
+  const tell = () => {
+    if (alternative === undefined) return
     World.tell(world, process.label, `${caller.name.slice(process.label.length + 1)}: ${sentence(alternative)}`, true)
   }
   switch (alternative) {
-    case "kill":
-      return world.hooks.kill(world, process)
     case "kill-after":
+    case "lose":
       apply()
+      tell()
+      break
+    default:
+      tell()
+  }
+  switch (alternative) {
+    case "kill":
+    case "kill-after":
       return world.hooks.kill(world, process)
     case "refuse":
       return reply(Exit.fail(call.refused()))
     case "lose":
-      apply()
       return reply(Exit.fail(call.lost()))
     case "rival":
       call.rival()
@@ -234,6 +275,7 @@ const written = (
   const isNews = !World.isEventKind(at) && options.dryRun !== true
   return call(world, process, {
     operation: `${write.op}:${at.kind}/${World.nameOf(key)}`,
+    bound: boundTo(options),
     apply: () => World.at(world, World.write(world, process.label, at, write, options)),
     alternatives: ({ who }) =>
       who === "collector" || !isNews
@@ -250,6 +292,11 @@ const written = (
     rival: () => touch(world, at, key)
   })
 }
+
+const boundTo = ({ revision, uid }: StoreDriver.WriteOptions): Line["bound"] => [
+  ...(uid === undefined ? [] : ["uid" as const]),
+  ...(revision === undefined ? [] : ["revision" as const])
+]
 
 /** What the store would say: fails where the write is refused or changes nothing. */
 const judged = (
@@ -294,8 +341,8 @@ const watched = (
     Effect.acquireRelease(
       Effect.withFiber((fiber) => {
         const subject = StoreError.subject("watch", at)
-        Bounds.watchOpened(world, `${callerOf(process, fiber, "watch").name}:${at.kind}`)
-        const caller = callerOf(process, fiber, `event:${at.kind}`)
+        Bounds.watchOpened(world, `${callerOf(world, process, fiber, "watch").name}:${at.kind}`)
+        const caller = callerOf(world, process, fiber, `event:${at.kind}`)
         if ((world.outages.get(caller.name) ?? 0) > world.loop.now) {
           return Effect.fail(StoreError.make(subject, new StoreError.Unavailable({ why: "simulated: an outage" })))
         }
@@ -429,10 +476,12 @@ export const externals = (
 const gateOf = (world: World.World, process: Loop.Process): Gate => ({ args, effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
+    site: world.calls && CallSite.here(),
     apply: () => {
       const exit = World.at(world, effect)
       Notes.calledOutside(world.notes, world.acting)
-      if (!isRead) {
+      if (isRead) Asides.readOutside(world, process.label, operation, Exit.isSuccess(exit))
+      else {
         world.externalCalls++
         World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
         World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)

@@ -6,6 +6,8 @@
  * never ends, which the checks tell.
  */
 
+import * as CallSite from "./callSite.ts"
+
 interface Leak {
   readonly what: string
   readonly where: string
@@ -20,28 +22,21 @@ export const watch = (isRecorded: boolean, run: () => void): string | undefined 
   const usual: unknown = Reflect.get(Error, "stackTraceLimit")
   const note = (what: string): void => {
     if (first !== undefined) return
-    limitStacks(20)
-    first = { what, where: callSite(new Error(what).stack ?? "") }
+    limitStacks(50)
+    first = { what, where: CallSite.here() ?? "an unknown place" }
   }
   const restore = replaceAll(note)
-  if (!isRecorded) limitStacks(0)
+  limitStacks(isRecorded ? 50 : 0)
   try {
     run()
   } finally {
     limitStacks(usual)
     restore()
   }
-  return first === undefined ? undefined : `${first.what} was called, which no run can repeat: ${first.where}`
+  return first === undefined ? undefined : `${first.what} was called, which no run can repeat: at ${first.where}`
 }
 
 const limitStacks = (lines: unknown): void => void Reflect.set(Error, "stackTraceLimit", lines)
-
-/** The innermost line that is neither this file's nor a library's. */
-const callSite = (stack: string): string => {
-  const lines = stack.split("\n").slice(1).map((line) => line.trim())
-  const found = lines.find((line) => !/internal\/sim\/guard|node_modules|node:internal/.test(line))
-  return (found ?? lines[0] ?? "an unknown place").replace(/^at /, "at ")
-}
 
 const timers = ["setTimeout", "setInterval", "setImmediate"]
 

@@ -1,127 +1,140 @@
 /** What a search says: the shortest story that breaks, or exactly what was tried. */
 import * as Choices from "./choices.ts"
+import { culpritOf, hintFor } from "./hints.ts"
+import * as Page from "./page.ts"
+import { fieldsOf, rowsOf, timeText } from "./pageRows.ts"
+import type { Run } from "./run.ts"
 import type { Found, Tried } from "./search.ts"
 import { sentence, type Spec } from "./spec.ts"
-import type { Line } from "./story.ts"
+import type { Change, Line } from "./story.ts"
 
-/** Lines of a story that are shown; the middle is left out first. */
-const storyLines = 14
+/** Of a whole report. */
+const mostLines = 25
 
 const plural = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
 
-const timeText = (millis: number): string => {
-  const seconds = millis / 1000
-  return seconds >= 3600 ? `${(seconds / 3600).toFixed(2)}h` : `${Number(seconds.toFixed(3))}s`
+/** Longer texts than this do not push all places to the right. */
+const widest = 64
+
+/** `spec.size: 1 → 2`: the first field that an update changed, and how many more. */
+const changedText = (change: Change | undefined): string => {
+  if (change?.type !== "updated" || change.before === undefined) return ""
+  const [before, after] = [fieldsOf(change.before), fieldsOf(change.object)]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const changed = names.filter((name) => !storeFields.has(name) && before[name] !== after[name])
+  const [first, ...others] = changed
+  if (first === undefined) return ""
+  const more = others.length === 0 ? "" : `, ${others.length} more`
+  return `    ${first}: ${cut(before[first])} → ${cut(after[first])}${more}`
 }
 
-const lineText = ({ isFault, millis, text, who }: Line): string =>
-  `  t=${timeText(millis).padEnd(9)}${isFault ? "✗" : " "} ${who.padEnd(8)} ${text}`
+/** What the store keeps for itself. */
+const storeFields: ReadonlySet<string> = new Set(["resourceVersion", "generation", "uid"])
 
-/** The beginning, and what led to the end; faults are never left out. */
-const story = (lines: ReadonlyArray<Line>): ReadonlyArray<string> => {
-  const told = lines.filter(({ who }) => who !== "check")
-  const faults = new Set(told.filter(({ isFault }) => isFault))
-  const room = Math.max(4, storyLines - faults.size)
-  const plain = told.filter((line) => !faults.has(line))
-  const kept = new Set(plain.length <= room ? plain : [...plain.slice(0, 3), ...plain.slice(3 - room)])
+const cut = (value = "none"): string => value.length > 16 ? `${value.slice(0, 15)}…` : value
+
+const textOf = (line: Line): string => `${line.text}${changedText(line.change)}`
+
+const isTold = ({ isAside, who }: Line): boolean => who !== "check" && isAside !== true
+
+/** All of it where there is room; else the beginning, the faults, and what led to the end. */
+const story = (lines: ReadonlyArray<Line>, culprit: Line | undefined, room: number): ReadonlyArray<string> => {
+  const told = lines.filter(isTold)
+  for (let tail = room; tail > 0; tail--) {
+    const kept = told.filter((line, index) => line.isFault || index < 2 || index >= told.length - tail)
+    const texts = told.length <= room ? textsOf(told, told, culprit) : textsOf(told, kept, culprit)
+    if (texts.length <= room) return texts
+  }
+  return textsOf(told, told.slice(1 - room), culprit)
+}
+
+const textsOf = (
+  told: ReadonlyArray<Line>,
+  kept: ReadonlyArray<Line>,
+  culprit: Line | undefined
+): ReadonlyArray<string> => {
+  const shown = new Set(kept)
+  const lengths = kept.filter(({ site }) => site !== undefined).map((line) => textOf(line).length)
+  const width = Math.max(0, ...lengths.filter((length) => length <= widest))
   const texts: Array<string> = []
   let left = 0
   for (const line of told) {
-    if (!kept.has(line) && !faults.has(line)) {
+    if (!shown.has(line)) {
       left++
       continue
     }
     if (left > 0) texts.push(`              … ${plural(left, "line")} …`)
     left = 0
-    texts.push(lineText(line))
+    texts.push(lineText(line, width, line === culprit))
   }
   return texts
 }
 
-const hints: ReadonlyArray<readonly [laws: ReadonlyArray<string>, faults: RegExp, hint: string]> = [
-  [["leak"], /^/, "take time, chance and the outside world from services: Clock, Random, or one given by Sim.external"],
-  [["input"], /^/, "the check itself is at fault, not the reconciler"],
-  [
-    ["P3"],
-    /^/,
-    "a pass that finds nothing to do must write nothing; a status without the time of day, an order that is fixed"
-  ],
-  [["P19"], /^/, "what a pass needs to know must be stored: a restart has lost all memory"],
-  [["P5"], /^/, "what a pass does follows from what is stored: no counter, no time of day, no random name"],
-  [["P7"], /^/, "Owner.setController on what a pass makes; another's object is not yours to take"],
-  [["P9"], /^/, "report Ready last, from what was read in this pass, at the generation that was read"],
-  [["P10"], /fence|overlap/, "an old leader must write under its fence alone, so that the store can refuse it"],
-  [["P10"], /^/, "one registration of a name in a process; where there is one, the engine broke its law: report it"],
-  [["P12"], /^/, "a key whose object is gone must end: let NotFound of it pass, or return done"],
-  [["P14"], /^/, "one key's failure must end its own pass alone: no shared lock, no loop over others' objects"],
-  [["P15"], /^/, "act on the state, not on having seen a change: steps in between may never be seen"],
-  [["P16"], /^/, "apply the corrected spec whatever state the bad one has left; wait for nothing that it broke"],
-  [["P18"], /^/, "a cache differs from its store: the adapter or the engine broke its law: report it with this token"],
-  [["P20"], /^/, "Store.delete(object) carries the uid; ifUnchanged the revision too"],
-  [["P13"], /^/, "a defect is never retried knowingly; objects from a store or a cache are frozen: copy, do not edit"],
-  [["P8"], /^/, "store observedGeneration with every status, of the generation that was read"],
-  [
-    ["P1", "P2", "P4"],
-    /kill|restart|stop/,
-    "decide each step from what is stored, not from what an earlier step of the same pass did"
-  ],
-  [
-    ["P1", "P2", "P4", "P6"],
-    /overlap/,
-    "two processes may work at once: names that follow from the object, preconditions, a lease with a fence"
-  ],
-  [
-    ["P1", "P2", "P4", "P6"],
-    /old/,
-    "a cached read may be of an earlier life: compare uids, and read with Store.latest before what cannot be undone"
-  ],
-  [["P1", "P2", "P4"], /lose/, "after a lost reply look whether it happened; use names that can be found again"],
-  [
-    ["P1", "P2", "P4"],
-    /late|cut|expire/,
-    "act on the state, not on having seen a change: steps in between may never be seen"
-  ],
-  [["P1", "P2"], /delete/, "what a pass relies on must wake it: own or watch the kind, and make anew what is missing"],
-  [
-    ["P1", "P2", "P4"],
-    /early|slow|rival/,
-    "what was read may be out of date when the next call is made: carry its revision, and read again"
-  ]
-]
+const lineText = (line: Line, width: number, isCulprit: boolean): string => {
+  const { isFault, millis, site, who } = line
+  const mark = isFault || isCulprit ? "✗" : " "
+  const from = site === undefined ? "" : `    ${site}`
+  const words = `${textOf(line).padEnd(site === undefined ? 0 : width)}${from}${isCulprit ? "    ← violation" : ""}`
+  return `  t=${timeText(millis).padEnd(9)}${mark} ${who.padEnd(8)} ${words}`
+}
 
-const hintFor = (law: string, plan: ReadonlyArray<Choices.Deviation>): string | undefined => {
-  const faults = plan.map(({ alternative }) => alternative.split(":", 1)[0]).join(" ")
-  return hints.find(([laws, pattern]) => laws.includes(law) && pattern.test(faults))?.[2]
+/** How it was found. */
+const foundHow = ({ byChance, plan, tried }: Found, isReplay: boolean): string => {
+  const count = plural(plan.length, "deviation")
+  if (isReplay) return `  replayed.  ${count}:`
+  if (byChance !== undefined) {
+    const others = tried.depth === 0
+      ? "the plain run does not fail"
+      : `none of the ${plural(tried.runs, "run")} with at most ${plural(tried.depth, "deviation")} fails`
+    const shrunk = byChance.deviations === plan.length ? "" : `, shrunk from ${byChance.deviations}`
+    return `  ${others}; random run ${byChance.run} does.  ${count}${shrunk}:`
+  }
+  if (plan.length === 0) return "  the plain run fails: no deviation is needed."
+  return `  no run with fewer deviations fails; found in run ${tried.runs}.  ${count}:`
 }
 
 /** At most 25 lines. */
-export const failure = (found: Found): string => {
-  const { byChance, plan, run, tried, violation } = found
-  const count = plural(plan.length, "deviation")
-  const least = byChance === undefined
-    ? plan.length === 0
-      ? `  the plain run fails: no deviation is needed.`
-      : `  no run with fewer deviations fails (all ${tried.runs - 1} tried before).  ${count}:`
-    : `  none of the ${plural(tried.runs, "run")} with at most ${plural(tried.depth, "deviation")} fails; random run ` +
-      `${byChance.run} did, and shrank from ${byChance.deviations} to ${count}:`
-  const hint = hintFor(violation.law, plan)
+export const failure = (found: Found, { isReplay = false } = {}): string => {
+  const { plan, run, violation } = found
+  const { lines } = run
+  const hint = hintFor({ violation, plan, lines })
   const deviations = plan.slice(0, 4).map(({ alternative, point }, index) =>
     `    ${index + 1}. ${point}    ${sentence(alternative)}`
   )
-  const also = violation.also.slice(0, 2).map((text) => `  also: ${text}`)
-  return [
+  const head = [
     `FAIL  ${violation.title}    (${violation.law})`,
-    ...also,
-    least,
+    ...violation.also.slice(0, 2).map((text) => `  also: ${text}`),
+    foundHow(found, isReplay),
     ...deviations,
     ...(plan.length > 4 ? [`    … ${plan.length - 4} more, in the token`] : []),
-    "",
-    ...story(run.lines),
+    ""
+  ]
+  const foot = [
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),
     "",
-    `  replay: Sim.replay(options, ${JSON.stringify(Choices.print(plan))})`
-  ].join("\n")
+    `  replay: ${replayLine(plan)}`
+  ]
+  const room = mostLines - head.length - foot.length
+  return [...head, ...story(lines, culpritOf({ violation, lines }), room), ...foot].join("\n")
+}
+
+/** The line that replays a list. */
+const replayLine = (plan: ReadonlyArray<Choices.Deviation>): string =>
+  `Sim.replay(options, ${JSON.stringify(Choices.print(plan))})`
+
+/** One run as a page, whether a law broke in it or not. */
+export const page = (run: Run, plan: ReadonlyArray<Choices.Deviation>): string => {
+  const { lines, violation } = run
+  const head: Page.Head = {
+    also: violation?.also ?? [],
+    title: violation === undefined ? "No law broke in this run" : `${violation.title} (${violation.law})`,
+    isFailure: violation !== undefined,
+    deviations: plan.map(({ alternative, point }) => ({ point, text: sentence(alternative) })),
+    hint: violation && hintFor({ violation, plan, lines }),
+    replay: replayLine(plan)
+  }
+  return Page.render(head, rowsOf(lines, violation, violation && culpritOf({ violation, lines })))
 }
 
 /** What was tried, and with what; nothing more is claimed. */
@@ -153,9 +166,10 @@ const mostWarnings = 5
 
 /** Those that most runs showed come first. */
 export const warnings = (tried: Tried): ReadonlyArray<string> =>
-  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { first, runs }]) =>
-    `${text}, in ${plural(runs, "run")}, first ${first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`}`
-  )
+  [...tried.warnings].toSorted(([, a], [, b]) => b.runs - a.runs).map(([text, { detail, first, runs }]) => {
+    const where = first.length === 0 ? "the plain one" : `"${Choices.print(first)}"`
+    return `${text}, in ${plural(runs, "run")}, first ${where}${detail === "" ? "" : `: ${detail}`}`
+  })
 
 /** What was checked, by law: those that the options except are left out. */
 const checked = ({ always, checks, except, faults, matches, never }: Spec): ReadonlyArray<string> => {

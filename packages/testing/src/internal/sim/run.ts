@@ -10,7 +10,9 @@ import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
 import * as Actors from "./actors.ts"
+import * as Asides from "./asides.ts"
 import * as BootFaults from "./bootFaults.ts"
+import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
 import * as Isolation from "./checks/isolation.ts"
@@ -37,7 +39,8 @@ export interface Run {
   readonly after: number
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
-  readonly warnings: ReadonlyArray<string>
+  /** With what they were in this run. */
+  readonly warnings: ReadonlyMap<string, string>
   readonly passes: number
   /** Of the loop. */
   readonly steps: number
@@ -66,8 +69,9 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly starts?: Starts.Starts | undefined
 }): Run => {
   const starts = options.starts ?? Starts.make(undefined, undefined, false)
-  const world = World.make(spec, source, options.isRecorded, starts, { judge, look: Checks.look, takeStep, kill })
-  const leak = Guard.watch(options.isRecorded, () => {
+  const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
+  const world: World.World = World.make(spec, source, calls, starts, { judge, look: Checks.look, takeStep, kill })
+  const leak = guarded(world, () => {
     live(world)
     if (!isOver(world)) Checks.atRest(world, options.plain)
   })
@@ -75,7 +79,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   const end = isOver(world) ? undefined : Checks.endState(world)
   const counts = new Map(world.notes.counts)
   if (!isOver(world)) {
-    Guard.watch(options.isRecorded, () => {
+    guarded(world, () => {
       runsAgain(world)
       if (!isOver(world)) restartIsNoOp(world)
     })
@@ -88,7 +92,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     end,
     after: Starts.afterCut(starts),
     counts,
-    warnings: [...world.notes.warnings],
+    warnings: world.notes.warnings,
     passes: world.passes,
     steps: world.loop.steps,
     wasUnmatched: world.wasUnmatched,
@@ -98,6 +102,10 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 
 /** A law broke, or all that would follow is known. */
 const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
+
+/** What leaks is caught; where the run is told, so is where the user's calls are made. */
+const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
+  Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
 
 const judge: World.Hooks["judge"] = (world, change, sent) => {
   Checks.onChange(world, change, sent)
@@ -316,9 +324,10 @@ const boot = (world: World.World, number: number): void => {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
   const driver = Driver.make(world, process)
+  const store = Store.make(driver)
   const outside = world.spec.external.map((external) => Driver.externals(world, process, external))
   const services = Context.make(StoreDriver.StoreDriver, driver).pipe(
-    Context.add(Store.Store, Store.make(driver)),
+    Context.add(Store.Store, world.calls === undefined ? store : Calls.watched(world.calls, store)),
     Context.merge(Context.mergeAll(...outside))
   )
   const program = Effect.scopedWith((scope) =>
@@ -353,6 +362,7 @@ const notBuilt = (world: World.World, process: Loop.Process, why: string): void 
 /** What is quiet or watched, and else as in production. */
 const seams = (world: World.World, process: Loop.Process): Context.Context<never> =>
   Context.make(Controller.Observer, observerOf(world, process)).pipe(
+    Context.add(Asides.Process, process.label),
     Context.add(References.TracerEnabled, false),
     Context.add(References.MinimumLogLevel, "None"),
     Context.add(Metric.MetricRegistry, new Map()),
@@ -370,12 +380,14 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     world.notes.lastPasses.set(here, pass)
     Checks.passStarted(world, pass)
     world.started.set(name, world.loop.steps)
+    Asides.passStarted(world, process.label, pass)
   },
   passEnded: (pass, end) => {
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
+    Asides.passEnded(world, process.label, pass, end)
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })

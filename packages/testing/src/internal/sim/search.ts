@@ -44,7 +44,7 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
   const wrong = plain.violation ?? meaningless(spec, plain)
   if (wrong !== undefined) return found(self, self, wrong, [], undefined)
   self.plain = plain
-  return (yield* exhaust(self, plain, options)) ?? (yield* chance(self, options.random)) ??
+  return (yield* exhaust(self, plain, options)) ?? (yield* chance(self, options)) ??
     { _tag: "Clean", tried: triedBy(self) }
 }
 

@@ -62,6 +62,8 @@ export interface Tried {
 export interface Warning {
   readonly runs: number
   readonly first: ReadonlyArray<Choices.Deviation>
+  /** What it was in the first. */
+  readonly detail: string
 }
 
 export interface Found {
@@ -157,9 +159,9 @@ export const step = (self: Searching): Progress => {
 }
 
 export const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }: Run): void => {
-  for (const text of told) {
-    const known = warnings.get(text)
-    warnings.set(text, { runs: (known?.runs ?? 0) + 1, first: known?.first ?? taken })
+  for (const [text, detail] of told) {
+    const known = warnings.get(text) ?? { runs: 0, first: taken, detail }
+    warnings.set(text, { ...known, runs: known.runs + 1 })
   }
 }
 

@@ -81,9 +81,9 @@ export interface Spec {
   readonly seed: number
   readonly maxSteps: number
   /** Draws other workloads for random runs. */
-  readonly redraw: Redraw | undefined
+  readonly redraw?: Redraw | undefined
   /** Which workload it is, where it is not the one that was given. */
-  readonly workload: string | undefined
+  readonly workload?: string | undefined
 }
 
 /** What an alternative does, in words. */

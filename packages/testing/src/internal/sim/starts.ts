@@ -99,6 +99,8 @@ const leftOut: ReadonlySet<string> = new Set<keyof World.World>([
   "notes",
   "outages",
   "acting",
+  "turn",
+  "calls",
   "wanted",
   "started",
   // of times and counts only differences are looked at
@@ -137,7 +139,7 @@ const keyOf = (world: World.World): number | undefined => {
   const text = asked === undefined ? undefined : exactText([
     MemoryStore.Core.exported(core).filter((object) => !World.isEvent(object)),
     soon < soonMillis ? soon : "later",
-    world.isEnding ? "" : spec.workload,
+    world.isEnding ? undefined : spec.workload,
     unmet(world),
     others(notes),
     [...notes.waits].map(([about, { millis }]) => [about, Math.floor((loop.now - millis) / 1000)]),

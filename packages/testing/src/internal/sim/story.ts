@@ -32,6 +32,16 @@ export interface Line {
   readonly who: string
   readonly text: string
   readonly isFault: boolean
+  /** Whose call it was: `src/app.ts:41`. */
+  readonly site?: string | undefined
+  /** What the store made of it. */
+  readonly change?: Change | undefined
+  /** What a write was bound to: nothing means that it hits whatever is there. */
+  readonly bound?: ReadonlyArray<"uid" | "revision"> | undefined
+  /** Of which pass: `apps/a/2`. */
+  readonly pass?: string | undefined
+  /** Told where there is room: answers of calls, passes that begin and end. */
+  readonly isAside?: boolean | undefined
 }
 
 /** The store as it is, past every cache. */

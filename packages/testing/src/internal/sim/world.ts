@@ -12,6 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import { exactText } from "./exact.ts"
@@ -39,6 +40,9 @@ export interface Hooks {
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
 }
+
+/** Whose turn it is, and what a line says of it. */
+export type Turn = Pick<Line, "who" | "site" | "pass" | "bound">
 
 /** An old view: a snapshot that the store still keeps. */
 export interface OldView {
@@ -104,6 +108,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** The user's calls, where the run is told. */
+  readonly calls: Calls.Calls | undefined
+  /** The call that takes its turn now: lines of its process are its doing. */
+  turn: Turn | undefined
   hash: number
   /** By registration and key: when its last pass began, in steps of the loop. */
   readonly started: Map<string, number>
@@ -124,7 +132,7 @@ export interface World {
 export const make = (
   spec: Spec,
   source: Choices.Source,
-  isRecorded: boolean,
+  calls: Calls.Calls | undefined,
   starts: Starts,
   hooks: Hooks
 ): World => {
@@ -164,7 +172,9 @@ export const make = (
     oldView: undefined,
     lateList: undefined,
     informed: new Set(),
-    lines: isRecorded ? [] : undefined,
+    lines: calls === undefined ? undefined : [],
+    calls,
+    turn: undefined,
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
@@ -183,9 +193,10 @@ export const make = (
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A line of the story, and a part of its hash. */
-export const tell = (world: World, who: string, text: string, isFault = false): void => {
+export const tell = (world: World, who: string, text: string, isFault = false, change?: Change): void => {
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
-  world.lines?.push({ millis: world.loop.now, who, text, isFault })
+  const turn = world.turn?.who === who ? world.turn : undefined
+  world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
 }
 
 /** What the outside was asked and answered: where that is equal, in the same order, it is in the same state. */
@@ -206,8 +217,8 @@ export const violate = (world: World, law: string, title: string): void => {
   }
 }
 
-/** What is worth a look and breaks no law. */
-export const warn = (world: World, text: string): void => void world.notes.warnings.add(text)
+/** What is worth a look and breaks no law; `detail`: what differs from run to run. */
+export const warn = (world: World, text: string, detail = ""): void => void world.notes.warnings.set(text, detail)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // changes
@@ -258,7 +269,7 @@ const committed = (
   if (!isBeat && !isOutside) world.writes++
   const mark = change.type === "marked" ? " (marked)" : ""
   const verb = change.type === "marked" ? "delete" : verbs[change.type]
-  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`)
+  tell(world, by, `${verb} ${object.kind} ${keyText(object)}    rev ${revision}${mark}`, false, change)
   noteWanted(world, change)
   world.hooks.judge(world, change, { ...sent, isBeat })
 }

@@ -68,7 +68,8 @@ const listener = (world: World.World, cache: Informer.Informer): Informer.Handle
   }
 }
 
-const flawIn = (
+/** What is wrong with a change, after what was told before. */
+export const flawIn = (
   type: Informer.Change["type"],
   before: Resource.Metadata | undefined,
   now: Resource.Metadata

@@ -22,14 +22,16 @@ export const atRest = (world: World.World, plain: Counts): void => {
   if (world.choices.taken.some(({ alternative }) => changesTheTask.test(alternative))) return
   for (const [name, { created, removed }] of world.notes.counts) {
     const usual = plain.get(name) ?? { created: 0, removed: 0 }
-    const text = created > usual.created
-      ? `${name} was made ${times(created)}, without deviations ${times(usual.created)}`
+    const worse = created > usual.created
+      ? { verb: "made", now: created, before: usual.created }
       : removed > usual.removed
-      ? `${name} was deleted ${times(removed)}, without deviations ${times(usual.removed)}`
+      ? { verb: "deleted", now: removed, before: usual.removed }
       : undefined
-    if (text === undefined) continue
-    if (world.spec.checks.counts === "fail") World.violate(world, "P2", text)
-    else World.warn(world, `${text} (P2)`)
+    if (worse === undefined) continue
+    const text = `${name} was ${worse.verb} more often than without deviations`
+    const detail = `${times(worse.now)}, not ${times(worse.before)}`
+    if (world.spec.checks.counts === "fail") World.violate(world, "P2", `${text}: ${detail}`)
+    else World.warn(world, `${text} (P2)`, detail)
   }
 }
 

@@ -51,7 +51,8 @@ export interface Notes {
   poisoned: string | undefined
   /** P16: the state that must come back. */
   first: string | undefined
-  readonly warnings: Set<string>
+  /** What is worth a look and breaks no law, and what it was in this run. */
+  readonly warnings: Map<string, string>
 }
 
 export const make = (): Notes => ({
@@ -72,7 +73,7 @@ export const make = (): Notes => ({
   writtenAt: new Map(),
   poisoned: undefined,
   first: undefined,
-  warnings: new Set()
+  warnings: new Map()
 })
 
 /** A pass makes a call. */
