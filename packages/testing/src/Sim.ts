@@ -117,7 +117,7 @@ export interface Workload<out A> {
   /** After so many steps the state is one that must come back at the end (P16). */
   readonly returnsTo: number | undefined
   /** How random runs have other steps. `undefined`: they have these. */
-  readonly redraw: Redraw.Redraw | undefined
+  readonly redraw: Workloads.Redraw | undefined
 }
 
 /**

@@ -6,9 +6,9 @@ import * as Caches from "@setpoint/testing/internal/sim/checks/caches"
 import * as Options from "@setpoint/testing/internal/sim/checks/options"
 import * as Passes from "@setpoint/testing/internal/sim/checks/passes"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
+import * as Known from "@setpoint/testing/internal/sim/known"
 import * as Loop from "@setpoint/testing/internal/sim/loop"
 import type { Spec } from "@setpoint/testing/internal/sim/spec"
-import * as Starts from "@setpoint/testing/internal/sim/starts"
 import * as World from "@setpoint/testing/internal/sim/world"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -565,7 +565,7 @@ describe("laws of the engine", () => {
   const nothing = () => {}
   const made = () => {
     const hooks = { judge: nothing, look: nothing, takeStep: nothing, kill: nothing }
-    const world = World.make(options, Choices.planned([]), undefined, Starts.make(undefined, undefined, false), hooks)
+    const world = World.make(options, Choices.planned([]), undefined, Known.make(undefined, undefined, false), hooks)
     const process = Loop.startProcess(world.loop, "ctl", 1)
     world.current = { process, fiber: Effect.runFork(Effect.never) }
     return world

@@ -13,32 +13,22 @@ import * as Workloads from "./workload.ts"
 
 export const point = "workload"
 
-/** `["create", "a", {"spec": {"size": 1}}]`: who decodes it says what its parts are. */
-export type Word = ReadonlyArray<unknown>
-
-export interface Redraw {
-  readonly draw: (draw: () => number) => ReadonlyArray<Word>
-  /** `undefined`: one of the words says nothing, or not any more. */
-  readonly steps: (words: ReadonlyArray<Word>) => ReadonlyArray<Workloads.Step> | undefined
-  /** Simpler words that could take the place of one. */
-  readonly simpler: (word: Word) => ReadonlyArray<Word>
-  /** Whether a workload without some of its words is one. */
-  readonly canDrop: boolean
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // as a deviation
 // ---------------------------------------------------------------------------------------------------------------------
 
-export const deviation = (words: ReadonlyArray<Word>): Deviation => ({ point, alternative: JSON.stringify(words) })
+export const deviation = (words: ReadonlyArray<Workloads.Word>): Deviation => ({
+  point,
+  alternative: JSON.stringify(words)
+})
 
 /** The words of a list's workload; `undefined` where it is the one that was given. */
-export const wordsOf = (plan: ReadonlyArray<Deviation>): ReadonlyArray<Word> | undefined => {
+export const wordsOf = (plan: ReadonlyArray<Deviation>): ReadonlyArray<Workloads.Word> | undefined => {
   const own = plan.find((deviation) => deviation.point === point)
   if (own === undefined) return undefined
   try {
     const words: unknown = JSON.parse(own.alternative)
-    return Array.isArray(words) ? words.filter((word): word is Word => Array.isArray(word)) : []
+    return Array.isArray(words) ? words.filter((word): word is Workloads.Word => Array.isArray(word)) : []
   } catch {
     return []
   }
@@ -74,7 +64,7 @@ const times: ReadonlyArray<number> = [
 ]
 
 /** Steps written by hand stay as they are, in their order: `[2, 100]` is the second one, 100 ms after the first. */
-export const otherTimes = (given: ReadonlyArray<Workloads.Step>): Redraw => ({
+export const otherTimes = (given: ReadonlyArray<Workloads.Step>): Workloads.Redraw => ({
   draw: (draw) => given.map((_, index) => draw() < 0.6 ? [index + 1] : [index + 1, pick(draw, times)]),
   steps: (words) => {
     const steps = words.flatMap(([number, afterMillis]) => {
@@ -103,7 +93,7 @@ export const otherChanges = <A extends Resource.Any>(
   kind: Kind.Kind<A>,
   names: ReadonlyArray<string>,
   seed: number
-): Redraw => {
+): Workloads.Redraw => {
   const encode = Schema.encodeUnknownResult(kind.codec)
   const decode = Schema.decodeUnknownResult(kind.codec)
   let pool: ReadonlyArray<unknown> | undefined
@@ -115,7 +105,7 @@ export const otherChanges = <A extends Resource.Any>(
     draw: (draw) => {
       const living = new Set<string>()
       const count = names.length * 2 + Math.floor(draw() * names.length * 4)
-      return Array.from({ length: count }, (): Word => {
+      return Array.from({ length: count }, (): Workloads.Word => {
         const name = pick(draw, names) ?? "a"
         const after = pick(draw, times)
         const when = after === Workloads.restMillis ? [] : [after]
@@ -142,7 +132,7 @@ export const otherChanges = <A extends Resource.Any>(
 const stepOf = <A extends Resource.Any>(
   kind: Kind.Kind<A>,
   decode: (fields: unknown) => Result.Result<unknown, unknown>,
-  [verb, name, third, fourth]: Word
+  [verb, name, third, fourth]: Workloads.Word
 ): Workloads.Step | undefined => {
   if (typeof name !== "string") return undefined
   const title = `${String(verb)} ${kind.address.kind} ${name}`
@@ -171,7 +161,7 @@ const stepOf = <A extends Resource.Any>(
 // simpler ones
 // ---------------------------------------------------------------------------------------------------------------------
 
-const simplerWords = (word: Word): ReadonlyArray<Word> => {
+const simplerWords = (word: Workloads.Word): ReadonlyArray<Workloads.Word> => {
   const last = word.at(-1)
   const atRest = typeof last === "number" ? [word.slice(0, -1)] : []
   const [verb, name, fields, ...when] = word

@@ -21,6 +21,7 @@ import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
+import * as Known from "./known.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
@@ -66,9 +67,9 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: Checks.Baseline | undefined
   /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
-  readonly starts?: Starts.Starts | undefined
+  readonly starts?: Known.Starts | undefined
 }): Run => {
-  const starts = options.starts ?? Starts.make(undefined, undefined, false)
+  const starts = options.starts ?? Known.make(undefined, undefined, false)
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
   const world: World.World = World.make(spec, source, calls, starts, { judge, look: Checks.look, takeStep, kill })
   const leak = guarded(world, () => {
@@ -90,7 +91,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     violation: world.violation,
     hash: world.hash,
     end,
-    after: Starts.afterCut(starts),
+    after: Known.afterCut(starts),
     counts,
     warnings: world.notes.warnings,
     passes: world.passes,

@@ -1,10 +1,10 @@
 /** What the phases of a search share: what was tried so far, one more run, and what was found. */
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
+import * as Known from "./known.ts"
 import * as Redraw from "./redraw.ts"
 import { type Run, run } from "./run.ts"
 import type { Fault, Spec } from "./spec.ts"
-import * as Starts from "./starts.ts"
 import { flaw, type Violation } from "./story.ts"
 
 export interface Options {
@@ -89,7 +89,7 @@ export interface Searching {
   leftOut: number | undefined
   pruned: number
   readonly repeatEvery: number
-  readonly known: Starts.Known | undefined
+  readonly known: Known.Known | undefined
   /** Of the phase and depth that are tried now. */
   progress: Pick<Progress, "phase" | "depth" | "done" | "of">
   /** Runs and their steps in all, with those that were made twice. */
@@ -127,9 +127,9 @@ export const made = (
   deviations: number | undefined,
   mayCut: boolean
 ): Run => {
-  const starts = Starts.make(self.known, deviations, mayCut)
+  const starts = Known.make(self.known, deviations, mayCut)
   const made = run(spec, source, { isRecorded: false, plain, starts })
-  if (made.violation === undefined) Starts.learn(starts, made.points)
+  if (made.violation === undefined) Known.learn(starts, made.points)
   self.made++
   self.steps += made.steps
   if (self.seen.size < seenAtMost) self.seen.add(made.hash)

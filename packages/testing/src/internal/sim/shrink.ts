@@ -5,11 +5,12 @@
  */
 import type * as Choices from "./choices.ts"
 import * as Redraw from "./redraw.ts"
+import type * as Workloads from "./workload.ts"
 
 type Plan = ReadonlyArray<Choices.Deviation>
 
 /** Candidates in their order, with what became of the list so far: it is asked again after each that was accepted. */
-export function* candidates(redraw: Redraw.Redraw | undefined, plan: Plan): Generator<Plan, Plan, boolean> {
+export function* candidates(redraw: Workloads.Redraw | undefined, plan: Plan): Generator<Plan, Plan, boolean> {
   let current = yield* fewer(plan)
   if (Redraw.wordsOf(current) === undefined) return current
   if (yield Redraw.rest(current)) return yield* fewer(Redraw.rest(current))
@@ -33,13 +34,13 @@ function* fewer(plan: Plan): Generator<Plan, Plan, boolean> {
   return [...workload, ...current]
 }
 
-const withWords = (plan: Plan, words: ReadonlyArray<Redraw.Word>): Plan => [
+const withWords = (plan: Plan, words: ReadonlyArray<Workloads.Word>): Plan => [
   Redraw.deviation(words),
   ...Redraw.rest(plan)
 ]
 
 /** Drops steps from the last one on: what is made before is needed more often. */
-function* shorter({ canDrop }: Redraw.Redraw, plan: Plan): Generator<Plan, Plan, boolean> {
+function* shorter({ canDrop }: Workloads.Redraw, plan: Plan): Generator<Plan, Plan, boolean> {
   let current = plan
   if (!canDrop) return current
   for (let at = (Redraw.wordsOf(current) ?? []).length - 1; at >= 0; at--) {
@@ -50,7 +51,7 @@ function* shorter({ canDrop }: Redraw.Redraw, plan: Plan): Generator<Plan, Plan,
 }
 
 /** Each word by a simpler one, as long as there is one that fails. */
-function* simpler(redraw: Redraw.Redraw, plan: Plan): Generator<Plan, Plan, boolean> {
+function* simpler(redraw: Workloads.Redraw, plan: Plan): Generator<Plan, Plan, boolean> {
   let current = plan
   for (let at = 0; at < (Redraw.wordsOf(current) ?? []).length;) {
     const words = Redraw.wordsOf(current) ?? []

@@ -3,9 +3,8 @@ import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
-import type { Redraw } from "./redraw.ts"
 import type { Change, View } from "./story.ts"
-import type { Actor, Step } from "./workload.ts"
+import type { Actor, Redraw, Step } from "./workload.ts"
 
 /** Kinds of deviations. */
 export const faults = [

@@ -13,32 +13,6 @@ import { exactText } from "./exact.ts"
 import * as randomness from "./randomness.ts"
 import * as World from "./world.ts"
 
-/** Where runs started that ended well: the key of each, and how many alternatives came after it. */
-export type Known = Map<number, number>
-
-/** More are not kept. */
-const knownAtMost = 200_000
-
-/** What a run knows of starts; changed by the functions of this module alone. */
-export interface Starts {
-  readonly known: Known | undefined
-  /** Deviations of the run's list, all of which must have been taken; `undefined`: of phase two alone nothing is to come. */
-  readonly deviations: number | undefined
-  /** Whether the run may end where it is known; it may not where what is left out of a key is asked for later. */
-  readonly mayCut: boolean
-  readonly met: Array<{ readonly key: number; readonly points: number }>
-  /** The key where the run was cut. */
-  cutAt: number | undefined
-}
-
-export const make = (known: Known | undefined, deviations: number | undefined, mayCut: boolean): Starts => ({
-  known,
-  deviations,
-  mayCut,
-  met: [],
-  cutAt: undefined
-})
-
 /** A process is about to start anew: whether that is known. */
 export const isKnown = (world: World.World): boolean => {
   const { known, mayCut, met } = world.starts
@@ -52,21 +26,6 @@ export const isKnown = (world: World.World): boolean => {
   met.push({ key, points: world.choices.points.length })
   return false
 }
-
-/** A run ended well: where it started is known from now on. */
-export const learn = (starts: Starts, points: ReadonlyArray<{ readonly alternatives: ReadonlyArray<string> }>) => {
-  const { known, met } = starts
-  if (known === undefined) return
-  for (const { key, points: from } of met) {
-    if (known.size >= knownAtMost) return
-    let after = afterCut(starts)
-    for (let i = from; i < points.length; i++) after += points[i]?.alternatives.length ?? 0
-    known.set(key, after)
-  }
-}
-
-/** Alternatives that come after the start where a run was cut. */
-export const afterCut = ({ cutAt, known }: Starts): number => (cutAt === undefined ? 0 : known?.get(cutAt) ?? 0)
 
 /** Nothing odd is to come, and nobody else acts or is about to: no timer but the store's own. */
 const isSettled = ({ choices, hasFaults, lateList, loop, oldView, starts, violation }: World.World): boolean =>

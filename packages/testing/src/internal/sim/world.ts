@@ -17,10 +17,10 @@ import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import { exactText } from "./exact.ts"
 import type { External } from "./external.ts"
+import type { Starts } from "./known.ts"
 import * as Loop from "./loop.ts"
 import * as randomness from "./randomness.ts"
 import type { Spec } from "./spec.ts"
-import type { Starts } from "./starts.ts"
 import type { Change, Line, View, Violation } from "./story.ts"
 
 /** A process and its root fiber. */
