@@ -32,7 +32,7 @@ export interface Shape<S, A = App> {
 const isNightly = process.env["SETPOINT_NIGHTLY"] !== undefined
 const budget = isNightly ? { depth: 2, maxRuns: 100_000, random: 1_000 } : { depth: 1, random: 20 }
 
-/** All shapes of a file take turns. */
+/** Tests of a file run side by side and wait for each other: in milliseconds. */
 const timeout = isNightly ? 6 * 60 * 60_000 : 10 * 60_000
 
 /** Runs until the wrong twin is found, by its least number of deviations. */
