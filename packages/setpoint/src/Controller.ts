@@ -32,6 +32,10 @@
  * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
  * ends; what the store answered in such doubt is awaited as an acknowledged write is. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
  *
+ * A pass that the deletion of an owned object woke reads its own object from the store (E10): it may be gone, and the
+ * collector have taken what it owned, before the cache knows. Else the pass would make anew what the collector takes away,
+ * at full speed, until the cache does. Whether the object is marked for deletion is the reconciler's to look at.
+ *
  * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
  *

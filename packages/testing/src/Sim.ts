@@ -42,7 +42,7 @@
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
  * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
- * jumps (X15), overload (X22), `Sim.world` and `Sim.wrap`.
+ * jumps (X15), overload (X22).
  *
  * @since 0.1.0
  */
@@ -61,6 +61,7 @@ import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
 import type * as Story from "./internal/sim/story.ts"
 import * as Workloads from "./internal/sim/workload.ts"
+import * as Wrap from "./internal/sim/wrap.ts"
 
 /**
  * What can happen instead of what is planned: see the module.
@@ -468,6 +469,14 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
 const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
   owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
 
+/**
+ * A world for a test that drives single steps by hand: see `SimWorld`.
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export { make as world } from "./SimWorld.ts"
+
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
 // ---------------------------------------------------------------------------------------------------------------------
@@ -711,3 +720,55 @@ export const external = <I, S extends object, F extends S, E = never>(
     readonly reads?: ReadonlyArray<keyof S> | undefined
   } = {}
 ): External<I, F> => Externals.make(service, fake, options)
+
+/**
+ * Faults by chance in front of one service, in the simulator or out of it: the service's own Layer, whose calls take time,
+ * are refused, or take effect and lose their reply. What becomes of a call follows from the seed, from its name, and from
+ * how often it was made, so that a test with a seed is repeated.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Sim } from "@setpoint/testing"
+ * import { Context, Effect, Layer } from "effect"
+ *
+ * class Cloud extends Context.Service<Cloud, {
+ *   readonly create: (name: string) => Effect.Effect<void, Error>
+ * }>()("example/Cloud") {}
+ *
+ * const volumes: Array<string> = []
+ * const cloud = Layer.succeed(Cloud, { create: (name) => Effect.sync(() => void volumes.push(name)) })
+ *
+ * const faulty = Sim.wrap(Cloud, {
+ *   fails: () => new Error("no answer"),
+ *   script: (operation, number) => operation === "Cloud.create" && number === 1 ? "lose" : undefined
+ * })
+ *
+ * const program = Effect.flatMap(Cloud, ({ create }) => create("a"))
+ * Effect.runSync(Effect.flip(Effect.provide(program, faulty(cloud))))
+ * assert.deepEqual(volumes, ["a"]) // it failed, and was done all the same
+ * ```
+ *
+ * @category external
+ * @since 0.1.0
+ */
+export const wrap = <I, S extends object, E = never>(
+  service: Context.Key<I, S>,
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing: a lost reply of theirs is a refusal. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+    /** How often a call is refused: from 0, the default, to 1. */
+    readonly refuse?: number | undefined
+    /** How often a call takes effect, and its reply is lost: from 0, the default, to 1. */
+    readonly lose?: number | undefined
+    /** A call and its reply take up to so long each. Default 0. */
+    readonly latency?: Duration.Input | undefined
+    /** Default 1. */
+    readonly seed?: number | undefined
+    /** Says what becomes of a call, by its name (`Cloud.create`) and number from 1; where it says nothing, chance does. */
+    readonly script?: ((operation: string, number: number) => "refuse" | "lose" | undefined) | undefined
+  }
+): <LE, R>(layer: Layer.Layer<I, LE, R>) => Layer.Layer<I, LE, R> =>
+(layer) => Wrap.layer(service, options, layer)

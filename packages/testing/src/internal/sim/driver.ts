@@ -432,6 +432,8 @@ const makeWatch = (
   const deliver = () => {
     const event = taken[0]
     const isLive = event !== undefined && ("last" in event || ("object" in event && !event.initial))
+    const held = isLive && caller.who === "engine" ? world.held.get(subject.kind) : undefined
+    if (held !== undefined) return void held.push(() => Loop.arrive(world.loop, process, deliver))
     const offered = world.hasFaults && isLive && caller.who === "engine"
       ? eventFaults.filter((fault) => world.spec.faults.has(fault))
       : []

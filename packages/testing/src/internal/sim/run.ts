@@ -94,10 +94,10 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 }
 
 /** What leaks is caught; where the run is told, so is where the user's calls are made. */
-const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
+export const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
   Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
 
-const judge: World.Hooks["judge"] = (world, change, sent) => {
+export const judge: World.Hooks["judge"] = (world, change, sent) => {
   Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
@@ -125,7 +125,7 @@ const live = (world: World.World): void => {
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
-const bookmark = (world: World.World): void => {
+export const bookmark = (world: World.World): void => {
   Loop.after(world.loop, undefined, bookmarkMillis, () => {
     MemoryStore.Core.bookmark(world.core)
     bookmark(world)
@@ -133,7 +133,7 @@ const bookmark = (world: World.World): void => {
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
-const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
+export const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
   const isQuiet = Loop.runUntil(
     world.loop,
     millis,
@@ -161,7 +161,7 @@ const phaseTwo = (world: World.World): void => {
 }
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
-const settle = (world: World.World): void => {
+export const settle = (world: World.World): void => {
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
@@ -207,7 +207,7 @@ const restartIsNoOp = (world: World.World): void => {
 // users
 // ---------------------------------------------------------------------------------------------------------------------
 
-const takeStep = (world: World.World): void => {
+export const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined) return
   world.stepsTaken++
@@ -274,7 +274,7 @@ const remove = (world: World.World, text: string): void => {
 // the process
 // ---------------------------------------------------------------------------------------------------------------------
 
-const kill = (world: World.World, process: Loop.Process): void => {
+export const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
   for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
@@ -285,7 +285,7 @@ const kill = (world: World.World, process: Loop.Process): void => {
 }
 
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
-const overlap = (world: World.World, process: Loop.Process): void => {
+export const overlap = (world: World.World, process: Loop.Process): void => {
   boot(world, process.boot + 1)
   Loop.after(world.loop, undefined, overlapMillis, () => {
     if (!process.isAlive) return
@@ -296,7 +296,7 @@ const overlap = (world: World.World, process: Loop.Process): void => {
 }
 
 /** P13: a graceful stop ends within its bound, and nothing is written after it. */
-const stop = (world: World.World, { fiber, process }: World.Running): void => {
+export const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
   if (!process.isAlive) return // killed while it stopped
@@ -308,7 +308,7 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
-const boot = (world: World.World, number: number): void => {
+export const boot = (world: World.World, number: number): void => {
   const process = Loop.startProcess(world.loop, "ctl", number)
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
@@ -378,6 +378,7 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
+    world.passLog?.push({ process: process.label, pass, end })
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })

@@ -11,7 +11,7 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
@@ -37,6 +37,12 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+export interface EndedPass {
+  readonly process: string
+  readonly pass: Pass.Pass
+  readonly end: Controller.End
 }
 
 /** Whose turn it is, and what a line says of it. */
@@ -99,6 +105,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** Passes that ended; kept only where lines are. */
+  readonly passLog: Array<EndedPass> | undefined
+  /** By kind: watches whose events wait until they are let go, by what lets them. */
+  readonly held: Map<string, Array<() => void>>
   /** The user's calls, where the run is told. */
   readonly calls: Calls.Calls | undefined
   /** The call that takes its turn now: lines of its process are its doing. */
@@ -156,6 +166,8 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     lines: calls === undefined ? undefined : [],
     calls,
     turn: undefined,
+    passLog: calls === undefined ? undefined : [],
+    held: new Map(),
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
