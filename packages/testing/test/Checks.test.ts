@@ -6,6 +6,7 @@ import * as Caches from "@setpoint/testing/internal/sim/checks/caches"
 import * as Options from "@setpoint/testing/internal/sim/checks/options"
 import * as Passes from "@setpoint/testing/internal/sim/checks/passes"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
+import * as Known from "@setpoint/testing/internal/sim/known"
 import * as Loop from "@setpoint/testing/internal/sim/loop"
 import type { Spec } from "@setpoint/testing/internal/sim/spec"
 import * as World from "@setpoint/testing/internal/sim/world"
@@ -567,6 +568,8 @@ describe("laws of the engine", () => {
     except: {},
     actors: [],
     always: {},
+    admit: [],
+    replicas: 1,
     matches: undefined,
     never: {},
     atRest: {},
@@ -578,7 +581,7 @@ describe("laws of the engine", () => {
   const nothing = () => {}
   const made = () => {
     const hooks = { judge: nothing, look: nothing, takeStep: nothing, kill: nothing }
-    const world = World.make(options, Choices.planned([]), undefined, hooks)
+    const world = World.make(options, Choices.planned([]), undefined, Known.make(undefined, undefined, false), hooks)
     const process = Loop.startProcess(world.loop, "ctl", 1)
     world.current = { process, fiber: Effect.runFork(Effect.never) }
     return world
