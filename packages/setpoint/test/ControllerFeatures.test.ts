@@ -693,19 +693,24 @@ describe("metrics, spans, health and status", () => {
       assert.include(Health.text(report), "registration websites")
     }).pipe(Effect.provide(Layer.provideMerge(engine(), Health.layer))))
 
-  it.effect("the Observer hears of each pass, its start and its end", () =>
+  it.effect("the Observer hears of each pass, its start and its end, and what it failed with", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
       const observer: Controller.Observer = {
         passStarted: ({ request }) => heard.push(`${request.name} starts`),
-        passEnded: ({ request }: Pass.Pass, end) => heard.push(`${request.name} ${end}`)
+        passEnded: ({ request }: Pass.Pass, end, error) => heard.push(`${request.name} ${end} ${String(error)}`)
       }
       yield* Effect.gen(function*() {
         yield* register(script<string>(Effect.void, failure))
         yield* create("blog")
         yield* create("shop")
       }).pipe(Effect.provide(engine()), Effect.provideService(Controller.Observer, observer))
-      assert.deepStrictEqual(heard.slice(0, 4), ["blog starts", "blog Done", "shop starts", "shop Failed"])
+      assert.deepStrictEqual(heard.slice(0, 4), [
+        "blog starts",
+        "blog Done undefined",
+        "shop starts",
+        "shop Failed a test"
+      ])
     }))
 })
 

@@ -109,9 +109,14 @@ const takeTurn = <A, E>(
   mayWait: boolean
 ): void => {
   if (world.lines === undefined) return decide(world, process, caller, call, reply, mayWait)
-  const pass = caller.pass && Asides.passName(caller.pass)
-  world.turn = { who: process.label, site: call.site ?? caller.site, pass, bound: call.bound }
-  decide(world, process, caller, call, reply, mayWait)
+  const { pass } = caller
+  const site = call.site ?? caller.site
+  const noting = (exit: Exit.Exit<A, E>) => {
+    if (Exit.isFailure(exit) && pass !== undefined && site !== undefined) world.calls?.failedAt.set(pass, site)
+    reply(exit)
+  }
+  world.turn = { who: process.label, site, pass: pass && Asides.passName(pass), bound: call.bound }
+  decide(world, process, caller, call, noting, mayWait)
   world.turn = undefined
 }
 
@@ -491,7 +496,7 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, failure, isRead, operation }) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ args, effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     site: world.calls && CallSite.here(),
@@ -501,6 +506,7 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, f
       if (isRead) Asides.readOutside(world, process.label, operation, Exit.isSuccess(exit))
       else {
         world.externalCalls++
+        World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
         World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
         world.hooks.look(world)
       }
