@@ -6,7 +6,10 @@ const config: ViteUserConfig = {
     include: ["test/**/*.test.ts"],
     passWithNoTests: true,
     sequence: { concurrent: true },
-    testTimeout: process.env["SETPOINT_NIGHTLY"] === "1" ? 1_500_000 : 60_000 // only so that a hang ends: tests of one file share its time, and the machine with others
+    // only so that a hang ends: tests of one file share its time, and the machine with others; mutants make tests hang
+    testTimeout: Number(
+      process.env["SETPOINT_TEST_MILLIS"] ?? (process.env["SETPOINT_NIGHTLY"] === "1" ? 1_500_000 : 60_000)
+    )
   }
 }
 export default config

@@ -45,7 +45,7 @@ export const runTests = (copy: Copy, tests: Tests): Promise<Ran> => {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: copy.path,
-      env: { ...process.env, NO_COLOR: "1", CI: "true" },
+      env: { ...process.env, NO_COLOR: "1", CI: "true", SETPOINT_TEST_MILLIS: "15000" },
       stdio: ["ignore", "pipe", "pipe"],
       detached: true
     })

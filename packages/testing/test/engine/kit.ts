@@ -32,11 +32,16 @@ export const onStore = <A, E, R>(
     )
   )
 
-/** Keeps a part of the App's size, owned by it. */
+/** Keeps a part of the App's size, owned by it. One that an earlier life of the App owns is left to the collector. */
 export const keepPart = Effect.fnUntraced(function*(request: Request.Request) {
   const app = yield* Store.get(App, request)
-  const owned = yield* Owner.setController({ metadata: { name: request.name }, spec: app.spec }, app)
-  yield* Store.ensure(Part, request, () => owned)
+  const part = yield* Effect.catchReason(Store.get(Part, request), "StoreError", "NotFound", () => Effect.undefined)
+  if (part === undefined) {
+    yield* Store.create(Part, yield* Owner.setController({ metadata: { name: request.name }, spec: app.spec }, app))
+  } else {
+    const owned = yield* Owner.setController(part, app)
+    if (part.spec.size !== app.spec.size) yield* Store.update(Part, { ...owned, spec: app.spec })
+  }
   return app
 })
 
