@@ -78,6 +78,10 @@ const specOf = (service: Service, ordinal: number, port: number): Process["spec"
   return { ...template, service: service.metadata.name, ordinal, port, state: "Running" }
 }
 
+/** The processes as they are once the plan's changes are written: one that was just changed is not ready any more. */
+export const changed = (plan: Plan, processes: ReadonlyArray<Process>): ReadonlyArray<Process> =>
+  processes.map((process) => plan.update.find(({ metadata }) => metadata.uid === process.metadata.uid) ?? process)
+
 /** What the service says of itself, from its processes as they are. */
 export const statusOf = (
   service: Service,
