@@ -24,6 +24,6 @@ export const services = Reconciler.make(Service, {
     )
     yield* Effect.forEach(plan.update, (process) => Store.update(Process, process))
     yield* Effect.forEach(plan.remove, (process) => Store.delete(Process, process))
-    yield* Store.updateStatus(Service, service, Rules.statusOf(service, Rules.changed(plan, items), plan.waits))
+    yield* Store.updateStatus(Service, service, Rules.statusOf(service, items, plan.waits))
   })
 })

@@ -242,7 +242,8 @@ export type End = PassEnd.PassEnd["_tag"]
  */
 export interface Observer {
   readonly passStarted: (pass: Pass) => void
-  readonly passEnded: (pass: Pass, end: End) => void
+  /** `error`: what it failed with or died of, where it did. */
+  readonly passEnded: (pass: Pass, end: End, error: unknown) => void
   /** A Controller was built: what it holds can be read from now on. */
   readonly began?: ((probe: Probe) => void) | undefined
 }
@@ -342,7 +343,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     host: { feeds, dynamic, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
-      passEnded: (pass, end) => observer.passEnded(pass, end._tag)
+      passEnded: (pass, end) => observer.passEnded(pass, end._tag, "error" in end ? end.error : undefined)
     },
     context,
     report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),

@@ -15,11 +15,14 @@
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
- * (`unsynced`); or every pass that was done runs once more (`again`). Off unless asked for: the lists of a new process are
- * old (`old`), which stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an
- * object that the workload did not make (`delete`); a second process starts while the first goes on (`overlap`), as without
- * a leader election, or with one that failed; from a step on all that the passes of one key change is refused (`poison`);
- * a watch is cut and cannot be opened for a while (`outage`). A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
+ * (`unsynced`); or every pass that was done runs once more (`again`); a process stands still for 45 s at rest or just
+ * before it changes something, while its timers come due and its events pile up (`pause`); the clock on the wall jumps 12
+ * hours `ahead`, or 30 seconds `back`; a list that an external service gives has another order (`unordered`). Off unless
+ * asked for: the lists of a new process are old (`old`), which stores of Setpoint's contract never do, or those of one kind
+ * alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second process starts while
+ * the first goes on (`overlap`), as without a leader election, or with one that failed; from a step on all that the passes
+ * of one key change is refused (`poison`); a watch is cut and cannot be opened for a while (`outage`). A killed process runs
+ * nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
  * P2; P15 where nothing but the view differed); writes stop (P3); what is owned does not outlive its owners, and deletions
@@ -35,14 +38,14 @@
  * gone (P12). With {@link recovery}: good, bad and good again is the first state (P16). The first violation in time is
  * reported, and what else shows at the same moment beside it. Two runs of one list must be equal, else what leaks is named.
  *
- * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried.
+ * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried; and, bounded,
+ * hashes of states in which processes started.
  *
  * Limits, plainly: a bounded search is no proof; what needs three deviations or a long workload is left to chance. The
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
- * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, clock
- * jumps (X15), overload (X22).
+ * Not yet: the order of fibers as a choice, overload (X22).
  *
  * @since 0.1.0
  */
@@ -53,9 +56,11 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
+import * as Admissions from "./internal/sim/admission.ts"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
 import * as Externals from "./internal/sim/external.ts"
+import * as Redraw from "./internal/sim/redraw.ts"
 import * as Report from "./internal/sim/report.ts"
 import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
@@ -116,6 +121,8 @@ export interface Workload<out A> {
   readonly of: ReadonlyArray<Kind.AnyKind> | undefined
   /** After so many steps the state is one that must come back at the end (P16). */
   readonly returnsTo: number | undefined
+  /** How random runs have other steps. `undefined`: they have these. */
+  readonly redraw: Workloads.Redraw | undefined
 }
 
 /**
@@ -152,6 +159,14 @@ export interface Checks {
 export type External<S, F> = Externals.External<S, F>
 
 /**
+ * A rule of the server for what is written. Made by {@link admission}.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Admission = Admissions.Admission
+
+/**
  * What {@link check} takes. Only `controllers` and `workload` are needed.
  *
  * @category models
@@ -178,6 +193,10 @@ export interface Options<A, S = never> {
   readonly checks?: Checks | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
+  /** What the server makes of what is written: see {@link admission}. Default: what was written. */
+  readonly admit?: ReadonlyArray<Admission> | undefined
+  /** Processes that run the Layer at once, as behind a leader election. Default 1. */
+  readonly replicas?: number | undefined
   /** Default: {@link defaultFaults}. */
   readonly faults?: ReadonlyArray<Fault> | undefined
   /**
@@ -187,11 +206,25 @@ export interface Options<A, S = never> {
   readonly except?: { readonly [law in "P8" | "P19"]?: string | undefined } | undefined
   /** All runs with at most so many deviations. Default 2. */
   readonly depth?: number | undefined
-  /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
+  /**
+   * A depth beyond the first that would take more runs is left out, and the summary says so. Counted, not timed, so that
+   * equal checks try equal runs on every machine. Default 2,000: some five seconds.
+   */
   readonly maxRuns?: number | undefined
-  /** Random runs after that. Default 200. */
+  /**
+   * Whether a run ends where a process starts anew in a state (of objects, steps, and what fakes were asked) in which one
+   * started before and all went well: what follows was tried. Equal but for the time of day and for random draws.
+   * Default `true`.
+   */
+  readonly prune?: boolean | undefined
+  /**
+   * Random runs after that: three of four with other steps than the workload's (see {@link changes} and {@link script}),
+   * each with some kinds of faults and a rate of its own, every other one with some who always come last. Default 500.
+   */
   readonly random?: number | undefined
-  /** Of the random runs. Default 1. */
+  /** One run of so many is made twice: a difference is a leak, which is told. Default 50. */
+  readonly repeatEvery?: number | undefined
+  /** Of the random runs. One seed draws the same runs each time: give it another every night. Default 1. */
   readonly seed?: number | undefined
   /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
   readonly maxSteps?: number | undefined
@@ -219,7 +252,11 @@ export type Progress = Search.Progress
 export interface Summary {
   readonly depth: number
   readonly runs: number
+  /** About how many more lists of deviations these stand for: see `prune` of {@link Options}. */
+  readonly pruned: number
   readonly random: number
+  /** Runs that were made twice, and were equal. */
+  readonly repeated: number
   /** Points of the plain run. */
   readonly points: number
   /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
@@ -319,16 +356,20 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
     const search = Search.search(spec, {
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
-      random: options.random ?? 200,
-      seed: options.seed ?? 1
+      random: options.random ?? 500,
+      seed: options.seed ?? 1,
+      prune: options.prune ?? true,
+      repeatEvery: options.repeatEvery ?? 50
     })
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
-      const { depth, points, random, runs } = searched.tried
+      const { depth, points, pruned, random, repeated, runs } = searched.tried
       return Effect.succeed({
         depth,
         points,
+        pruned,
         random,
+        repeated,
         runs,
         warnings: Report.warnings(searched.tried),
         text: Report.summary(spec, searched.tried)
@@ -395,7 +436,8 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
   if (told instanceof Counterexample) return told
   const { plan, run } = told
   if (run.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
+  const none = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { ...none, warnings: new Map() }
   return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
 }
 
@@ -404,7 +446,8 @@ const toldBy = (spec: Spec, token: string) => {
   const plan = Choices.parse(token)
   if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
   const run = Search.replay(spec, plan)
-  const unmet = plan.find(({ alternative, point }) =>
+  if (run === undefined) return invalidToken(token, "its workload is none of the kind's, or not any more")
+  const unmet = Redraw.rest(plan).find(({ alternative, point }) =>
     !run.taken.some((taken) => taken.point === point && taken.alternative === alternative)
   )
   if (unmet === undefined || run.violation !== undefined) return { plan, run }
@@ -460,9 +503,13 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     external: options.external ?? [],
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
+    admit: options.admit ?? [],
+    replicas: options.replicas ?? 1,
     except: options.except ?? {},
     seed: worldSeed,
-    maxSteps: options.maxSteps ?? 20_000
+    maxSteps: options.maxSteps ?? 20_000,
+    redraw: workload.redraw,
+    workload: undefined
   }
 }
 
@@ -483,7 +530,8 @@ export { make as world } from "./SimWorld.ts"
 
 /**
  * Users of a kind, with specs drawn from its Schema: each name is created, edited, deleted, and created again at once
- * under its old name; the second one is edited meanwhile.
+ * under its old name; the second one is edited meanwhile. Random runs draw other specs, other orders and times, and edits
+ * by somebody who desires nothing.
  *
  * @category workloads
  * @since 0.1.0
@@ -509,15 +557,16 @@ export const changes = <A extends Resource.Any>(
     const run = Workloads.edit(kind, { name }, (object) => ({ ...object, ...fields(names.indexOf(name), life) }))
     return Workloads.step(`edit ${kind.address.kind} ${name}`, kind, run)
   }
-  return script([
+  const given = script([
     ...names.map((name) => createAs(name, 0)),
     ...names.flatMap((name) => [editAs(name, 1), remove(kind, { name }), soon(createAs(name, 2))]),
     ...names.slice(0, 1).map((name) => remove(kind, { name }))
   ])
+  return { ...given, redraw: Redraw.otherChanges(kind, names, options.seed ?? 1) }
 }
 
 /**
- * A workload written by hand.
+ * A workload written by hand. Random runs keep its steps and their order, and vary the times between them.
  *
  * @example
  * ```ts
@@ -553,7 +602,8 @@ export const script: {
   "~object": (_) => _,
   steps,
   of: options && [options.of].flat(),
-  returnsTo: undefined
+  returnsTo: undefined,
+  redraw: Redraw.otherTimes(steps)
 })
 
 /**
@@ -582,7 +632,7 @@ export const recovery = <A extends Resource.Any>(
   const { metadata: { name = "" }, ...fields } = good
   const editTo = (fields: object) =>
     edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
-  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1, redraw: undefined }
 }
 
 /**
@@ -680,6 +730,47 @@ export const actor: <A extends Resource.Any>(
   kind: Kind.Kind<A>,
   answer: (object: A, change: Change, world: World) => Effect.Effect<unknown, unknown, Store.Store>
 ) => Actor = Workloads.actor
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the server
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * A server that fills in, changes or refuses what is written, as admission does in Kubernetes, and triggers in a database:
+ * the rule gives the object to store, or the text of a refusal (`Invalid`, which no retry cures). It is asked of every
+ * create, update, patch and apply, whoever makes it; not of a status. It must be a function of what it is given.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const spec = Schema.Struct({ size: Schema.Int, zone: Schema.optionalKey(Schema.String) })
+ * const Volume = Kind.make({ group: "example.dev", version: "v1", kind: "Volume", spec })
+ *
+ * const rules = Sim.admission(Volume, (volume, { before }) =>
+ *   before !== undefined && before.spec.size > volume.spec.size
+ *     ? "a volume never shrinks"
+ *     : { ...volume, spec: { zone: "a", ...volume.spec } }
+ * )
+ * ```
+ *
+ * @category server
+ * @since 0.1.0
+ */
+export const admission: <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  rule: (
+    object: A,
+    context: {
+      /** What is stored; `undefined` before creation. */
+      readonly before: A | undefined
+      /** Wall time in milliseconds. */
+      readonly now: number
+    }
+  ) => A | string
+) => Admission = Admissions.make
 
 // ---------------------------------------------------------------------------------------------------------------------
 // external services

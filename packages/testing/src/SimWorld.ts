@@ -18,12 +18,14 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type Controller, type Kind, type Resource, Store, type StoreDriver } from "setpoint"
+import type { Admission } from "./internal/sim/admission.ts"
 import * as Asides from "./internal/sim/asides.ts"
 import * as Calls from "./internal/sim/calls.ts"
 import * as Checks from "./internal/sim/checks.ts"
 import * as CheckOptions from "./internal/sim/checks/options.ts"
 import type { Source } from "./internal/sim/choices.ts"
 import type { External } from "./internal/sim/external.ts"
+import * as Known from "./internal/sim/known.ts"
 import { timeText } from "./internal/sim/pageRows.ts"
 import * as Runs from "./internal/sim/run.ts"
 import { type Fault, faults, type Spec } from "./internal/sim/spec.ts"
@@ -44,6 +46,8 @@ export interface Options<S = never> {
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Somebody else's controllers, made by `Sim.actor`. */
   readonly actors?: ReadonlyArray<Actor> | undefined
+  /** What the server fills in and refuses, made by `Sim.admission`. */
+  readonly admit?: ReadonlyArray<Admission> | undefined
   /** Laws that the program breaks by design, each with the reason. */
   readonly except?: { readonly [law: string]: string | undefined } | undefined
   /** Default 1. */
@@ -164,7 +168,8 @@ export const make = <S = never>(options: Options<S>): Effect.Effect<SimWorld> =>
   Effect.sync(() => {
     const wanted: Array<Wanted> = []
     const calls = Calls.make((...answer) => Asides.answered(world, ...answer))
-    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, {
+    const starts = Known.make(undefined, undefined, false)
+    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, starts, {
       judge: Runs.judge,
       look: Checks.look,
       takeStep: () => {},
@@ -258,6 +263,8 @@ const specOf = <S>(options: Options<S>): Spec => ({
   atRest: {},
   external: options.external ?? [],
   actors: options.actors ?? [],
+  admit: options.admit ?? [],
+  replicas: 1,
   faults: new Set(faults),
   except: options.except ?? {},
   seed: options.seed ?? 1,

@@ -1,10 +1,11 @@
 /** What is simulated, with every default filled in. */
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
+import type { Admission } from "./admission.ts"
 import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
-import type { Actor, Step } from "./workload.ts"
+import type { Actor, Redraw, Step } from "./workload.ts"
 
 /** Kinds of deviations. */
 export const faults = [
@@ -27,6 +28,10 @@ export const faults = [
   "unsynced",
   "delete",
   "overlap",
+  "pause",
+  "ahead",
+  "back",
+  "unordered",
   "poison",
   "outage"
 ] as const
@@ -54,6 +59,10 @@ export const inWords: Readonly<Record<Fault, string>> = {
   unsynced: "process killed, and one kind's first list came long after the others",
   delete: "somebody deleted the object",
   overlap: "a second process started, and the first went on for 30 s",
+  pause: "the process stood still for 45 s",
+  ahead: "the clock on the wall jumped 12 h ahead",
+  back: "the clock on the wall jumped 30 s back",
+  unordered: "the list came in the opposite order",
   poison: "from here on all that the passes of its key change is refused",
   outage: "the watch was cut, and could not be opened again for 5 s"
 }
@@ -75,14 +84,23 @@ export interface Spec {
   readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly actors: ReadonlyArray<Actor>
   readonly faults: ReadonlySet<Fault>
+  /** What the server makes of what is written. */
+  readonly admit: ReadonlyArray<Admission>
+  /** Processes that run the Layer at once. */
+  readonly replicas: number
   /** Laws that do not hold by design, with the reason. */
   readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number
   readonly maxSteps: number
+  /** Draws other workloads for random runs. */
+  readonly redraw?: Redraw | undefined
+  /** Which workload it is, where it is not the one that was given. */
+  readonly workload?: string | undefined
 }
 
 /** What an alternative does, in words. */
 export const sentence = (alternative: string): string => {
+  if (alternative.startsWith("[")) return "the steps are others: see the token"
   const at = alternative.indexOf(":")
   const fault = at === -1 ? alternative : alternative.slice(0, at)
   const words = faults.find((known) => known === fault)
