@@ -2,7 +2,7 @@ import { describe } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import { it } from "@setpoint/testing/SimTest"
 import { Effect, Layer } from "effect"
-import { Controller } from "setpoint"
+import { Controller, Store } from "setpoint"
 import { Broker, Partition, partitions, Topic, topics } from "../src/Topic.ts"
 
 const broker = Sim.external(Broker, () => {
@@ -32,7 +32,16 @@ const atRest = {
 }
 
 const create = Sim.create(Topic, { metadata: orders, spec: { partitions: 2 } })
+const removeAfterPartitions = Sim.act(
+  "delete Topic orders, after what it owns",
+  Store.deleteUnconditionally(Topic, orders, { propagation: "foreground" })
+)
 const shrink = Sim.edit(Topic, orders, () => ({ spec: { partitions: 1 } }))
+
+const isNightly = process.env["SETPOINT_NIGHTLY"] === "1"
+const effort = isNightly
+  ? { depth: 2, maxRuns: 50_000, random: 1_000, seed: Number(process.env["SETPOINT_SEED"] ?? 1) }
+  : { depth: 1, random: 20 }
 
 describe("topics", () => {
   it.sim("have the partitions that they ask for, and leave nothing in the broker", {
@@ -41,9 +50,8 @@ describe("topics", () => {
     external: [broker],
     matches: isServed,
     atRest,
-    depth: 1,
-    random: 20
-  })
+    ...effort
+  }, 1_000_000)
 
   it.sim("have them with two processes at once, and when somebody deletes one", {
     controllers,
@@ -52,7 +60,14 @@ describe("topics", () => {
     matches: isServed,
     atRest,
     faults: ["overlap", "delete", "stop", "restart", "kill-after", "behind", "rival", "late"],
-    depth: 1,
-    random: 20
-  })
+    ...effort
+  }, 1_000_000)
+
+  it.sim("go after their partitions where they are deleted so", {
+    controllers,
+    workload: Sim.script([create, removeAfterPartitions]),
+    external: [broker],
+    atRest: { ...atRest, "no topic is left": (world) => world.list(Topic).length === 0 },
+    ...effort
+  }, 1_000_000)
 })
