@@ -34,7 +34,8 @@
  *
  * A pass that the deletion of an owned object woke reads its own object from the store (E10): it may be gone, and the
  * collector have taken what it owned, before the cache knows. Else the pass would make anew what the collector takes away,
- * at full speed, until the cache does. Whether the object is marked for deletion is the reconciler's to look at.
+ * at full speed, until the cache does; and the next pass waits until the cache shows what that one read. Whether the object
+ * is marked for deletion is the reconciler's to look at.
  *
  * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.

@@ -37,6 +37,21 @@ describe("an owner that is gone, which its cache does not know", () => {
       assert.strictEqual(world.list(Part).length, 0)
     }))
 
+  it.effect("[E10] is not seen again once its successor was: the key waits until its cache shows that one", () =>
+    Effect.gen(function*() {
+      const world = yield* Sim.world({ controllers: keeps })
+      yield* world.run(create)
+      yield* world.settle
+      yield* world.hold(App)
+      yield* world.run(Store.deleteUnconditionally(App, { name: "a" }))
+      yield* world.run(create)
+      yield* world.advance("5 seconds")
+      const [part] = world.list(Part)
+      assert.strictEqual(part && Owner.controllerOf(part)?.uid, world.get(App, "a")?.metadata.uid)
+      yield* world.letGo(App)
+      yield* world.settle
+    }))
+
   it.effect("[E10] a part that somebody deleted is made again all the same", () =>
     Effect.gen(function*() {
       const world = yield* Sim.world({ controllers: keeps })

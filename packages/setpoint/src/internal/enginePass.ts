@@ -192,7 +192,9 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
     for (const object of objects) {
       this.#knows(store, kind, object)
-      if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
+      const key = keyOf(object)
+      const isPastCache = this.#isInDoubt || (this.#lostOwned && this.#isRequested(store, kind, key))
+      if (isPastCache) this.#awaits(store, kind, key, { object, removed: false }, KeyMemory.found)
     }
   }
 
