@@ -124,8 +124,9 @@ const isPast = <Cache>(upTo: Revision.Revision | undefined, write: Pending<Cache
   upTo !== undefined && reaches(upTo, write.revision)
 
 /**
- * What the store answers to a pass that does not know what became of its writes may be one of them: it is awaited like one
- * that was acknowledged, unless the cache shows it already or is past it.
+ * What the store answers to a pass that does not know what became of its writes may be one of them, and what it answers
+ * past a cache that may not know of a deletion must not be unknown to the next pass: it is awaited like a write that was
+ * acknowledged, unless the cache shows it already or is past it.
  */
 export const found = <Cache>(
   memory: KeyMemory<Cache>,
