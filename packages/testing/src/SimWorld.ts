@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type Controller, type Kind, type Resource, Store, type StoreDriver } from "setpoint"
+import type { Admission } from "./internal/sim/admission.ts"
 import * as Asides from "./internal/sim/asides.ts"
 import * as Calls from "./internal/sim/calls.ts"
 import * as Checks from "./internal/sim/checks.ts"
@@ -44,6 +45,8 @@ export interface Options<S = never> {
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
   /** Somebody else's controllers, made by `Sim.actor`. */
   readonly actors?: ReadonlyArray<Actor> | undefined
+  /** What the server fills in and refuses, made by `Sim.admission`. */
+  readonly admit?: ReadonlyArray<Admission> | undefined
   /** Laws that the program breaks by design, each with the reason. */
   readonly except?: { readonly [law: string]: string | undefined } | undefined
   /** Default 1. */
@@ -258,6 +261,8 @@ const specOf = <S>(options: Options<S>): Spec => ({
   atRest: {},
   external: options.external ?? [],
   actors: options.actors ?? [],
+  admit: options.admit ?? [],
+  replicas: 1,
   faults: new Set(faults),
   except: options.except ?? {},
   seed: options.seed ?? 1,

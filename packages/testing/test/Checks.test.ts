@@ -553,6 +553,8 @@ describe("laws of the engine", () => {
     except: {},
     actors: [],
     always: {},
+    admit: [],
+    replicas: 1,
     matches: undefined,
     never: {},
     atRest: {},

@@ -28,6 +28,8 @@ const specOf = (reconciler: Reconciler.Reconciler<Store.Store | Cloud>, more: Pa
   matches: undefined,
   never: {},
   always: {},
+  admit: [],
+  replicas: 1,
   atRest: {},
   external: [cloud],
   actors: [],
@@ -201,6 +203,7 @@ describe("a report", () => {
       passes: 1,
       steps: 1,
       wasUnmatched: true,
+      writesAtRest: 0,
       counts: new Map(),
       warnings: new Map(),
       lines

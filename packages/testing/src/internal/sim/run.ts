@@ -24,6 +24,7 @@ import * as Guard from "./guard.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import type { Line, Violation } from "./story.ts"
+import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -34,6 +35,8 @@ export interface Run {
   readonly hash: number
   /** Everything that was there at rest; `undefined` where a violation came first. */
   readonly end: string | undefined
+  /** After the checks at rest. */
+  readonly writesAtRest: number
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
   /** With what they were in this run. */
@@ -62,6 +65,8 @@ const stopMillis = 60_000
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: Checks.Baseline | undefined
+  /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
+  readonly isControl?: boolean
 }): Run => {
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
   const world: World.World = World.make(spec, source, calls, { judge, look: Checks.look, takeStep, kill })
@@ -72,11 +77,21 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = world.violation === undefined ? Checks.endState(world) : undefined
   const counts = new Map(world.notes.counts)
+  const isControl = options.isControl === true
+  let writesAtRest = 0
   if (world.violation === undefined) {
     guarded(world, () => {
-      runsAgain(world)
-      if (world.violation === undefined) restartIsNoOp(world)
+      runsAgain(world, isControl)
+      const { writes } = world
+      if (world.violation === undefined) goOn(world, isControl)
+      writesAtRest = world.writes - writes
     })
+  }
+  if (world.violation === undefined && !isControl && writesAtRest > 0) {
+    const control = run(spec, Choices.planned(world.choices.taken), { ...options, isControl: true })
+    if (control.writesAtRest < writesAtRest) {
+      World.violate(world, "P19", `a restart at rest made ${writesAtRest} writes`)
+    }
   }
   return {
     points: world.choices.points,
@@ -84,6 +99,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     violation: world.violation,
     hash: world.hash,
     end,
+    writesAtRest,
     counts,
     warnings: world.notes.warnings,
     passes: world.passes,
@@ -106,6 +122,7 @@ export const judge: World.Hooks["judge"] = (world, change, sent) => {
 const live = (world: World.World): void => {
   bookmark(world)
   boot(world, 1)
+  for (let replica = 2; replica <= world.spec.replicas; replica++) boot(world, 1, `ctl-${replica}`)
   while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
     const step = world.spec.steps[world.stepsTaken]
     if (step === undefined) break
@@ -162,10 +179,11 @@ const phaseTwo = (world: World.World): void => {
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 export const settle = (world: World.World): void => {
+  const from = world.loop.steps
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
-    if (isAtRest(world)) return
+    if (isAtRest(world) && hasLookedAgain(world, from)) return
   }
   const { passes, writes } = world
   if (!until(world, last + 10 * 60_000) || world.writes === writes) return
@@ -176,9 +194,18 @@ export const settle = (world: World.World): void => {
 const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
 
 const isAtRest = (world: World.World): boolean =>
-  world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
+  world.loop.now - world.lastWriteAt >= restMillis && world.current !== undefined &&
+  [world.current, ...world.standbys.values()].every(({ process: { held, isAlive } }) =>
+    isAlive && held === undefined
+  ) &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
   [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+
+/** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
+const hasLookedAgain = (world: World.World, from: number): boolean =>
+  [...world.ended].every(([here, end]) =>
+    end !== "RequeueAfter" || (world.started.get(here.slice(here.indexOf(" ") + 1)) ?? 0) > from
+  )
 
 const isPoisoned = (world: World.World, name: string): boolean => {
   const pass = world.notes.lastPasses.get(name)
@@ -186,21 +213,21 @@ const isPoisoned = (world: World.World, name: string): boolean => {
 }
 
 /** P5, at rest: every pass once more. */
-const runsAgain = (world: World.World): void => {
-  Again.begin(world)
+const runsAgain = (world: World.World, isControl = false): void => {
+  if (!isControl) Again.begin(world)
   until(world, world.loop.now + Again.millis)
   Again.end(world)
 }
 
 /** P19: who starts at rest has nothing to do. */
-const restartIsNoOp = (world: World.World): void => {
-  const { current, writes } = world
+const goOn = (world: World.World, isControl: boolean): void => {
+  const { current } = world
   if (current === undefined) return
-  World.tell(world, "world", "restarted at rest")
-  kill(world, current.process)
+  if (!isControl) {
+    World.tell(world, "world", "restarted at rest")
+    for (const { process } of [current, ...world.standbys.values()]) kill(world, process)
+  }
   until(world, world.loop.now + restartMillis + restMillis)
-  if (world.writes === writes) return
-  World.violate(world, "P19", `a restart at rest made ${world.writes - writes} writes`)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -220,15 +247,16 @@ export const takeStep = (world: World.World): void => {
 
 /** Between two steps the world is at rest: what can happen to it then. */
 const interlude = (world: World.World): void => {
+  for (const standby of world.standbys.values()) disturb(world, standby)
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
   Checks.between(world)
   const offered = [
-    "restart",
-    "stop",
+    ...disturbances(current),
     "overlap",
+    "ahead",
+    "back",
     ...BootFaults.alternatives(world),
-    "again",
     ...Isolation.offered(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
@@ -237,6 +265,8 @@ const interlude = (world: World.World): void => {
   const [fault, argument = ""] = alternative.split(":")
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "ahead" || fault === "back") return Time.jump(world, fault)
+  if (fault === "pause") return Time.pause(world, current.process)
   if (fault === "again") return runsAgain(world)
   if (fault === "poison") return void (world.notes.poisoned = argument)
   if (fault === "stop") return stop(world, current)
@@ -246,6 +276,24 @@ const interlude = (world: World.World): void => {
   until(world, world.loop.now + 2 * restartMillis)
   world.oldView = undefined
   world.lateList = undefined
+}
+
+/** What can happen to a process at rest. One that stands still hears no signal. */
+const disturbances = ({ process }: World.Running): ReadonlyArray<string> =>
+  process.held === undefined ? ["restart", "stop", "pause", "again"] : ["restart"]
+
+/** The same for a replica. */
+const disturb = (world: World.World, replica: World.Running): void => {
+  const { process } = replica
+  if (!process.isAlive) return
+  const offered = disturbances(replica).filter((fault) => fault !== "again" && isWanted(world, fault))
+  const fault = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}/${process.name}`, offered)
+  if (fault === undefined) return
+  World.tell(world, process.label, sentence(fault), true)
+  if (fault === "pause") return Time.pause(world, process)
+  if (fault === "stop") return stop(world, replica)
+  kill(world, process)
+  until(world, world.loop.now + 2 * restartMillis)
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
@@ -280,13 +328,13 @@ export const kill = (world: World.World, process: Loop.Process): void => {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
   world.notes.probes.delete(process.label)
-  const isCurrent = world.current?.process === process
-  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+  const isCurrent = [world.current, ...world.standbys.values()].some((running) => running?.process === process)
+  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1, process.name))
 }
 
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
 export const overlap = (world: World.World, process: Loop.Process): void => {
-  boot(world, process.boot + 1)
+  boot(world, process.boot + 1, process.name)
   Loop.after(world.loop, undefined, overlapMillis, () => {
     if (!process.isAlive) return
     World.tell(world, process.label, "ended")
@@ -299,6 +347,7 @@ export const overlap = (world: World.World, process: Loop.Process): void => {
 export const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
+  if (process.held !== undefined && !until(world, world.loop.now + stopMillis)) return // it stood still meanwhile
   if (!process.isAlive) return // killed while it stopped
   if (fiber.pollUnsafe() === undefined) {
     return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
@@ -308,8 +357,8 @@ export const stop = (world: World.World, { fiber, process }: World.Running): voi
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
-export const boot = (world: World.World, number: number): void => {
-  const process = Loop.startProcess(world.loop, "ctl", number)
+export const boot = (world: World.World, number: number, name = "ctl"): void => {
+  const process = Loop.startProcess(world.loop, name, number)
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
@@ -338,7 +387,9 @@ export const boot = (world: World.World, number: number): void => {
     Effect.provideContext(seams(world, process))
   )
   Notes.clockBegins(world.notes)
-  world.current = { process, fiber: Loop.fork(process, program) }
+  const running = { process, fiber: Loop.fork(process, program) }
+  if (name === "ctl") world.current = running
+  else world.standbys.set(name, running)
 }
 
 /** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */

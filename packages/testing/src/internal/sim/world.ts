@@ -12,6 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import * as Admission from "./admission.ts"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
@@ -74,6 +75,8 @@ export interface World {
   readonly externals: Map<string, unknown>
   readonly actor: Context.Context<never>
   current: Running | undefined
+  /** Others that run the same Layer, by name. */
+  readonly standbys: Map<string, Running>
   /** Off for good in phase two. */
   hasFaults: boolean
   violation: Violation | undefined
@@ -134,7 +137,7 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
-  const driver = MemoryStore.fromCore(core)
+  const driver = Admission.wrap(MemoryStore.fromCore(core), core, spec.admit, () => Loop.wallMillis(loop))
   const world: World = {
     spec,
     hooks,
@@ -147,6 +150,7 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
+    standbys: new Map(),
     hasFaults: true,
     violation: undefined,
     commits: new Map([[0, { writeId: "birth", kind: "" }]]),
@@ -301,6 +305,9 @@ const observed = (world: () => World, by: string, driver: StoreDriver.Service): 
 })
 
 const viewOf = (world: () => World): View => ({
+  get now() {
+    return Loop.wallMillis(world().loop)
+  },
   get: (kind, key) => {
     const { name, namespace } = typeof key === "string" ? { name: key, namespace: undefined } : key
     const scoped = kind.address.scope === "Cluster" ? "" : namespace ?? "default"
