@@ -11,6 +11,7 @@ import * as OurInformer from "./ours/informer.ts"
 import * as OurQueue from "./ours/queue.ts"
 import * as OurRest from "./ours/rest.ts"
 import * as OurRoute from "./ours/route.ts"
+import * as OurSim from "./ours/sim.ts"
 import * as OurSqlite from "./ours/sqlite.ts"
 import * as OurStore from "./ours/store.ts"
 import { layouts } from "./route.ts"
@@ -336,5 +337,49 @@ export const benches: ReadonlyArray<Bench> = [
     figures: ["cpu_share", "bytes_per_object"],
     subjects: { setpoint: OurRest.atRest },
     goals: [{ figure: "cpu_share", factor: 0.01, of: "absolute" }]
+  },
+  {
+    name: "sim-shape",
+    id: "SIM",
+    what: "a shape's right twin: all single deviations; all pairs and 500 random runs; a run",
+    cases: OurSim.shapes.map((variant) => ({ n: 1, workers: 1, variant })),
+    quick: ["IS-01", "ST-12"].map((variant) => ({ n: 1, workers: 1, variant })),
+    figures: ["single_s", "pairs_random_s", "run_p50_ms", "run_p99_ms"],
+    subjects: { setpoint: OurSim.shape },
+    goals: [
+      { figure: "single_s", factor: 2, of: "absolute" },
+      { figure: "pairs_random_s", factor: 60, of: "absolute" },
+      { figure: "run_p50_ms", factor: 2, of: "absolute" },
+      { figure: "run_p99_ms", factor: 10, of: "absolute" }
+    ]
+  },
+  {
+    name: "sim-corpus",
+    id: "SIM",
+    what: "both twins of every shape, as deep as CI tries them",
+    cases: [{ n: OurSim.shapes.length, workers: 1 }],
+    figures: ["corpus_s"],
+    subjects: { setpoint: OurSim.all },
+    goals: [{ figure: "corpus_s", factor: 300, of: "absolute" }]
+  },
+  {
+    name: "sim-pairs",
+    id: "SIM",
+    what: "n random runs of a shape, each made again from its list: one that differs ends the bench",
+    cases: [{ n: 100_000, workers: 1, variant: "UN-02" }],
+    quick: [{ n: 1_000, workers: 1, variant: "UN-02" }],
+    figures: ["mismatches", "wall_s"],
+    subjects: { setpoint: OurSim.pairs },
+    goals: [{ figure: "mismatches", factor: 0, of: "absolute" }]
+  },
+  {
+    name: "sim-memory",
+    id: "SIM",
+    what: "live heap over n random runs of a small shape, since the first 10,000",
+    cases: [{ n: 1_000_000, workers: 1, variant: "ST-12" }],
+    quick: [{ n: 20_000, workers: 1, variant: "ST-12" }],
+    figures: ["grown_mb", "heap_last_mb"],
+    subjects: { setpoint: OurSim.heap },
+    goals: [{ figure: "grown_mb", factor: 5, of: "absolute" }]
   }
 ]

@@ -38,14 +38,14 @@
  * gone (P12). With {@link recovery}: good, bad and good again is the first state (P16). The first violation in time is
  * reported, and what else shows at the same moment beside it. Two runs of one list must be equal, else what leaks is named.
  *
- * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried.
+ * **Memory** Nothing outlives a run but its points, and those only while lists that begin with it are tried; and, bounded,
+ * hashes of states in which processes started.
  *
  * Limits, plainly: a bounded search is no proof; what needs three deviations or a long workload is left to chance. The
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
- * Not yet: workloads drawn anew in the random phase and shrunk, PCT priorities, the order of fibers as a choice, overload
- * (X22).
+ * Not yet: the order of fibers as a choice, overload (X22).
  *
  * @since 0.1.0
  */
@@ -60,6 +60,7 @@ import * as Admissions from "./internal/sim/admission.ts"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
 import * as Externals from "./internal/sim/external.ts"
+import * as Redraw from "./internal/sim/redraw.ts"
 import * as Report from "./internal/sim/report.ts"
 import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
@@ -120,6 +121,8 @@ export interface Workload<out A> {
   readonly of: ReadonlyArray<Kind.AnyKind> | undefined
   /** After so many steps the state is one that must come back at the end (P16). */
   readonly returnsTo: number | undefined
+  /** How random runs have other steps. `undefined`: they have these. */
+  readonly redraw: Workloads.Redraw | undefined
 }
 
 /**
@@ -203,11 +206,25 @@ export interface Options<A, S = never> {
   readonly except?: { readonly [law in "P8" | "P19"]?: string | undefined } | undefined
   /** All runs with at most so many deviations. Default 2. */
   readonly depth?: number | undefined
-  /** A depth beyond the first that would take more runs is left out, and the summary says so. Default 2,000. */
+  /**
+   * A depth beyond the first that would take more runs is left out, and the summary says so. Counted, not timed, so that
+   * equal checks try equal runs on every machine. Default 2,000: some five seconds.
+   */
   readonly maxRuns?: number | undefined
-  /** Random runs after that. Default 200. */
+  /**
+   * Whether a run ends where a process starts anew in a state (of objects, steps, and what fakes were asked) in which one
+   * started before and all went well: what follows was tried. Equal but for the time of day and for random draws.
+   * Default `true`.
+   */
+  readonly prune?: boolean | undefined
+  /**
+   * Random runs after that: three of four with other steps than the workload's (see {@link changes} and {@link script}),
+   * each with some kinds of faults and a rate of its own, every other one with some who always come last. Default 500.
+   */
   readonly random?: number | undefined
-  /** Of the random runs. Default 1. */
+  /** One run of so many is made twice: a difference is a leak, which is told. Default 50. */
+  readonly repeatEvery?: number | undefined
+  /** Of the random runs. One seed draws the same runs each time: give it another every night. Default 1. */
   readonly seed?: number | undefined
   /** Steps of the loop in one run, past which it is an endless loop. Default 20,000. */
   readonly maxSteps?: number | undefined
@@ -235,7 +252,11 @@ export type Progress = Search.Progress
 export interface Summary {
   readonly depth: number
   readonly runs: number
+  /** About how many more lists of deviations these stand for: see `prune` of {@link Options}. */
+  readonly pruned: number
   readonly random: number
+  /** Runs that were made twice, and were equal. */
+  readonly repeated: number
   /** Points of the plain run. */
   readonly points: number
   /** What is worth a look and breaks no law: with the number of runs that showed it, and the token of the first. */
@@ -335,16 +356,20 @@ export const check = <A, S = never>(options: Options<A, S>): Effect.Effect<Summa
     const search = Search.search(spec, {
       depth: options.depth ?? 2,
       maxRuns: options.maxRuns ?? 2_000,
-      random: options.random ?? 200,
-      seed: options.seed ?? 1
+      random: options.random ?? 500,
+      seed: options.seed ?? 1,
+      prune: options.prune ?? true,
+      repeatEvery: options.repeatEvery ?? 50
     })
     return Effect.flatMap(Drive.drive(search, options.onProgress ?? (() => Effect.void)), (searched) => {
       if (searched._tag === "Found") return Effect.fail(counterexample(searched))
-      const { depth, points, random, runs } = searched.tried
+      const { depth, points, pruned, random, repeated, runs } = searched.tried
       return Effect.succeed({
         depth,
         points,
+        pruned,
         random,
+        repeated,
         runs,
         warnings: Report.warnings(searched.tried),
         text: Report.summary(spec, searched.tried)
@@ -411,7 +436,8 @@ const replayed = (spec: Spec, token: string): Counterexample | undefined => {
   if (told instanceof Counterexample) return told
   const { plan, run } = told
   if (run.violation === undefined) return undefined
-  const tried = { depth: 0, leftOut: undefined, points: 0, random: 0, repeated: 0, runs: 1, warnings: new Map() }
+  const none = { depth: 0, leftOut: undefined, points: 0, pruned: 0, random: 0, repeated: 0, runs: 1 }
+  const tried = { ...none, warnings: new Map() }
   return counterexample({ violation: run.violation, plan, run, tried, byChance: undefined }, { isReplay: true })
 }
 
@@ -420,7 +446,8 @@ const toldBy = (spec: Spec, token: string) => {
   const plan = Choices.parse(token)
   if (plan === undefined) return invalidToken(token, "it is no list of point=alternative")
   const run = Search.replay(spec, plan)
-  const unmet = plan.find(({ alternative, point }) =>
+  if (run === undefined) return invalidToken(token, "its workload is none of the kind's, or not any more")
+  const unmet = Redraw.rest(plan).find(({ alternative, point }) =>
     !run.taken.some((taken) => taken.point === point && taken.alternative === alternative)
   )
   if (unmet === undefined || run.violation !== undefined) return { plan, run }
@@ -480,7 +507,9 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     replicas: options.replicas ?? 1,
     except: options.except ?? {},
     seed: worldSeed,
-    maxSteps: options.maxSteps ?? 20_000
+    maxSteps: options.maxSteps ?? 20_000,
+    redraw: workload.redraw,
+    workload: undefined
   }
 }
 
@@ -501,7 +530,8 @@ export { make as world } from "./SimWorld.ts"
 
 /**
  * Users of a kind, with specs drawn from its Schema: each name is created, edited, deleted, and created again at once
- * under its old name; the second one is edited meanwhile.
+ * under its old name; the second one is edited meanwhile. Random runs draw other specs, other orders and times, and edits
+ * by somebody who desires nothing.
  *
  * @category workloads
  * @since 0.1.0
@@ -527,15 +557,16 @@ export const changes = <A extends Resource.Any>(
     const run = Workloads.edit(kind, { name }, (object) => ({ ...object, ...fields(names.indexOf(name), life) }))
     return Workloads.step(`edit ${kind.address.kind} ${name}`, kind, run)
   }
-  return script([
+  const given = script([
     ...names.map((name) => createAs(name, 0)),
     ...names.flatMap((name) => [editAs(name, 1), remove(kind, { name }), soon(createAs(name, 2))]),
     ...names.slice(0, 1).map((name) => remove(kind, { name }))
   ])
+  return { ...given, redraw: Redraw.otherChanges(kind, names, options.seed ?? 1) }
 }
 
 /**
- * A workload written by hand.
+ * A workload written by hand. Random runs keep its steps and their order, and vary the times between them.
  *
  * @example
  * ```ts
@@ -571,7 +602,8 @@ export const script: {
   "~object": (_) => _,
   steps,
   of: options && [options.of].flat(),
-  returnsTo: undefined
+  returnsTo: undefined,
+  redraw: Redraw.otherTimes(steps)
 })
 
 /**
@@ -600,7 +632,7 @@ export const recovery = <A extends Resource.Any>(
   const { metadata: { name = "" }, ...fields } = good
   const editTo = (fields: object) =>
     edit(kind, { name, namespace: good.metadata.namespace }, () => fields as Partial<Kind.Input<A>>)
-  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1 }
+  return { ...script([create(kind, good), editTo(bad), editTo(fields)]), returnsTo: 1, redraw: undefined }
 }
 
 /**

@@ -89,6 +89,34 @@ export const sim: SimTest = Object.assign(declare(Vitest.it), {
 })
 
 /**
+ * The tokens of a file beside the test, a line each: what failed once is tried first from then on. Lines that begin with `#`
+ * say what the next one is about; a file that is not there is an error, since a test without its tokens tests less.
+ *
+ * @example
+ * ```ts no-run
+ * import { it, tokensIn } from "@setpoint/testing/SimTest"
+ * import { Sim } from "@setpoint/testing"
+ * import { Layer, Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const Widget = Kind.make({ group: "example.dev", version: "v1", kind: "Widget", spec: Schema.Struct({ size: Schema.Int }) })
+ *
+ * it.sim("widgets survive", {
+ *   controllers: Layer.empty,
+ *   workload: Sim.changes(Widget),
+ *   tokens: tokensIn(new URL("./widgets.tokens", import.meta.url))
+ * })
+ * ```
+ *
+ * @category tests
+ * @since 0.1.0
+ */
+export const tokensIn = (file: string | URL): ReadonlyArray<string> =>
+  Fs.readFileSync(file, "utf8").split("\n").map((line) => line.trim()).filter((line) =>
+    line !== "" && !line.startsWith("#")
+  )
+
+/**
  * `it` of `@effect/vitest`, with `it.sim`, `it.sim.only` and `it.sim.skip`.
  *
  * @category tests

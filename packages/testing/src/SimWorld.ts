@@ -25,6 +25,7 @@ import * as Checks from "./internal/sim/checks.ts"
 import * as CheckOptions from "./internal/sim/checks/options.ts"
 import type { Source } from "./internal/sim/choices.ts"
 import type { External } from "./internal/sim/external.ts"
+import * as Known from "./internal/sim/known.ts"
 import { timeText } from "./internal/sim/pageRows.ts"
 import * as Runs from "./internal/sim/run.ts"
 import { type Fault, faults, type Spec } from "./internal/sim/spec.ts"
@@ -167,7 +168,8 @@ export const make = <S = never>(options: Options<S>): Effect.Effect<SimWorld> =>
   Effect.sync(() => {
     const wanted: Array<Wanted> = []
     const calls = Calls.make((...answer) => Asides.answered(world, ...answer))
-    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, {
+    const starts = Known.make(undefined, undefined, false)
+    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, starts, {
       judge: Runs.judge,
       look: Checks.look,
       takeStep: () => {},

@@ -6,6 +6,7 @@ import * as Caches from "@setpoint/testing/internal/sim/checks/caches"
 import * as Options from "@setpoint/testing/internal/sim/checks/options"
 import * as Passes from "@setpoint/testing/internal/sim/checks/passes"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
+import * as Known from "@setpoint/testing/internal/sim/known"
 import * as Loop from "@setpoint/testing/internal/sim/loop"
 import type { Spec } from "@setpoint/testing/internal/sim/spec"
 import * as World from "@setpoint/testing/internal/sim/world"
@@ -343,6 +344,20 @@ describe("P11, wake-ups", () => {
     }))
 })
 
+describe("rest", () => {
+  it.effect("is not reached while a key waits to be run for what happened, however long its debounce is", () =>
+    Effect.gen(function*() {
+      const patient = layerOf(Reconciler.make(App, {
+        owns: [Part],
+        debounce: { window: "5 minutes" },
+        reconcile: Effect.fnUntraced(function*(request) {
+          yield* partOf(yield* Store.get(App, request))
+        })
+      }))
+      yield* clean({ controllers: patient, workload: Sim.script([create, resize]), matches: hasPart, depth: 0 })
+    }))
+})
+
 describe("P12, bounds", () => {
   it.effect("a key whose object is gone is let go", () =>
     Effect.gen(function*() {
@@ -566,7 +581,7 @@ describe("laws of the engine", () => {
   const nothing = () => {}
   const made = () => {
     const hooks = { judge: nothing, look: nothing, takeStep: nothing, kill: nothing }
-    const world = World.make(options, Choices.planned([]), undefined, hooks)
+    const world = World.make(options, Choices.planned([]), undefined, Known.make(undefined, undefined, false), hooks)
     const process = Loop.startProcess(world.loop, "ctl", 1)
     world.current = { process, fiber: Effect.runFork(Effect.never) }
     return world

@@ -49,7 +49,7 @@ const spec: Spec = {
   maxSteps: 20_000
 }
 
-const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 100 : 10_000
+const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 2_000 : 100_000
 
 describe("a run", () => {
   it("is a function of its choices: equal ones give equal runs, and its list of deviations gives it again", () => {
@@ -57,14 +57,14 @@ describe("a run", () => {
     for (let i = 0; i < pairs; i++) {
       const source = () => Choices.random(randomness.make(randomness.seedOf(`pair ${i}`)))
       const first = run(spec, source(), { isRecorded: false, plain: undefined })
-      const second = run(spec, source(), { isRecorded: false, plain: undefined })
-      const listed = run(spec, Choices.planned(first.taken), { isRecorded: false, plain: undefined })
-      assert.deepStrictEqual([second.hash, listed.hash], [first.hash, first.hash], Choices.print(first.taken))
+      const again = i % 2 === 0 ? source() : Choices.planned(first.taken)
+      const second = run(spec, again, { isRecorded: false, plain: undefined })
+      assert.strictEqual(second.hash, first.hash, Choices.print(first.taken))
       assert.isUndefined(first.violation, Choices.print(first.taken))
       hashes.add(first.hash)
     }
     assert.isAbove(hashes.size, pairs / 4)
-  })
+  }, pairs * 100)
 
   it("names its points by process, registration, key, pass and call", () => {
     const { points } = run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })

@@ -200,6 +200,7 @@ describe("a report", () => {
       violation: undefined,
       hash: 0,
       end: undefined,
+      after: 0,
       passes: 1,
       steps: 1,
       wasUnmatched: true,
@@ -208,7 +209,16 @@ describe("a report", () => {
       warnings: new Map(),
       lines
     },
-    tried: { depth: 0, leftOut: undefined, points: 9, random: 0, repeated: 0, runs: 10, warnings: new Map() },
+    tried: {
+      depth: 0,
+      leftOut: undefined,
+      points: 9,
+      pruned: 0,
+      random: 0,
+      repeated: 0,
+      runs: 10,
+      warnings: new Map()
+    },
     byChance: undefined
   })
   const reported = (found: Found) => Report.failure(found).split("\n")

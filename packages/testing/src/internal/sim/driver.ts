@@ -496,7 +496,7 @@ export const externals = (
 ): Context.Context<never> => external.provide(world.externals, gateOf(world, process))
 
 /** The fake runs in the world, not in the process: a call that was sent takes effect whatever becomes of its caller. */
-const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, failure, isRead, operation }) =>
+const gateOf = (world: World.World, process: Loop.Process): Gate => ({ args, effect, failure, isRead, operation }) =>
   call(world, process, {
     operation,
     site: world.calls && CallSite.here(),
@@ -506,6 +506,7 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => ({ effect, f
       if (isRead) Asides.readOutside(world, process.label, operation, Exit.isSuccess(exit))
       else {
         world.externalCalls++
+        World.ask(world, [operation, args, exit._tag, Exit.isSuccess(exit) ? exit.value : undefined])
         World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
         world.hooks.look(world)
       }

@@ -16,6 +16,7 @@ export interface External<out S, out F> {
 /** Puts a call at a point: what happens before it, and after. */
 export type Gate = <A, E>(call: {
   readonly operation: string
+  readonly args: ReadonlyArray<unknown>
   readonly effect: Effect.Effect<A, E>
   readonly isRead: boolean
   readonly failure: (() => E) | undefined
@@ -60,13 +61,13 @@ export const gated = <S extends object, E>(name: string, service: S, gate: Gate,
       const member: unknown = Reflect.get(service, property)
       const operation = `${name}.${String(property)}`
       const isRead = reads.has(property)
-      const through = (effect: Effect.Effect<unknown, unknown, never>) =>
-        gate({ operation, effect, isRead, failure: options.fails })
-      if (Effect.isEffect(member)) return through(member as Effect.Effect<unknown, unknown, never>)
+      const through = (args: ReadonlyArray<unknown>, effect: Effect.Effect<unknown, unknown, never>) =>
+        gate({ operation, args, effect, isRead, failure: options.fails })
+      if (Effect.isEffect(member)) return through([], member as Effect.Effect<unknown, unknown, never>)
       if (typeof member !== "function") return member
       return (...args: ReadonlyArray<unknown>) => {
         const result: unknown = Reflect.apply(member, service, args)
-        return Effect.isEffect(result) ? through(result as Effect.Effect<unknown, unknown, never>) : result
+        return Effect.isEffect(result) ? through(args, result as Effect.Effect<unknown, unknown, never>) : result
       }
     }
   })

@@ -178,13 +178,18 @@ export const summary = (spec: Spec, tried: Tried): string => {
   const exhaustive = none
     ? "the plain run"
     : `all ${plural(tried.runs, "run")} with at most ${plural(tried.depth, "deviation")}`
+  const pruned = tried.pruned === 0 ? "" : `, which stand for about ${plural(tried.pruned, "list")} of deviations more`
   const leftOut = tried.leftOut === undefined
     ? ""
     : `; depth ${tried.depth + 1} would have taken ${plural(tried.leftOut, "run")} more and was left out`
-  return `clean: ${exhaustive} and ${plural(tried.random, "random run")} of ${plural(spec.steps.length, "step")} ` +
+  return `clean: ${exhaustive}${pruned} and ${plural(tried.random, "random run")} of ${
+    plural(spec.steps.length, "step")
+  } ` +
     `(${plural(tried.points, "point")} in the plain run; ${[...spec.faults].join(", ")})${leftOut}. ` +
     `${plural(tried.repeated, "run")} repeated, none differed. Checked: ${checked(spec).join(", ")}. ` +
-    `Kills between which nothing happened were tried once.${exceptions(spec)}` +
+    `Kills between which nothing happened were tried once, and starts in equal states went on once.${
+      exceptions(spec)
+    }` +
     warnings(tried).slice(0, mostWarnings).map((text) => `\nwarning: ${text}`).join("")
 }
 

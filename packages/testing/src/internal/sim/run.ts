@@ -15,14 +15,17 @@ import * as BootFaults from "./bootFaults.ts"
 import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
+import * as Bounds from "./checks/bounds.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
+import * as Known from "./known.ts"
 import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
+import * as Starts from "./starts.ts"
 import type { Line, Violation } from "./story.ts"
 import * as Time from "./time.ts"
 import * as World from "./world.ts"
@@ -33,10 +36,12 @@ export interface Run {
   readonly taken: ReadonlyArray<Choices.Deviation>
   readonly violation: Violation | undefined
   readonly hash: number
-  /** Everything that was there at rest; `undefined` where a violation came first. */
+  /** Everything that was there at rest; `undefined` where a violation came first, or the run was cut. */
   readonly end: string | undefined
   /** After the checks at rest. */
   readonly writesAtRest: number
+  /** Alternatives that would have come where it was cut. */
+  readonly after: number
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
   /** With what they were in this run. */
@@ -67,28 +72,31 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly plain: Checks.Baseline | undefined
   /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
   readonly isControl?: boolean
+  /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
+  readonly starts?: Known.Starts | undefined
 }): Run => {
+  const starts = options.starts ?? Known.make(undefined, undefined, false)
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
-  const world: World.World = World.make(spec, source, calls, { judge, look: Checks.look, takeStep, kill })
+  const world: World.World = World.make(spec, source, calls, starts, { judge, look: Checks.look, takeStep, kill })
   const leak = guarded(world, () => {
     live(world)
-    if (world.violation === undefined) Checks.atRest(world, options.plain)
+    if (!isOver(world)) Checks.atRest(world, options.plain)
   })
   if (leak !== undefined) World.violate(world, "leak", leak)
-  const end = world.violation === undefined ? Checks.endState(world) : undefined
+  const end = isOver(world) ? undefined : Checks.endState(world)
   const counts = new Map(world.notes.counts)
   const isControl = options.isControl === true
   let writesAtRest = 0
-  if (world.violation === undefined) {
+  if (!isOver(world)) {
     guarded(world, () => {
       runsAgain(world, isControl)
       const { writes } = world
-      if (world.violation === undefined) goOn(world, isControl)
+      if (!isOver(world)) goOn(world, isControl)
       writesAtRest = world.writes - writes
     })
   }
   if (world.violation === undefined && !isControl && writesAtRest > 0) {
-    const control = run(spec, Choices.planned(world.choices.taken), { ...options, isControl: true })
+    const control = run(spec, Choices.planned(world.choices.taken), { ...options, starts: undefined, isControl: true })
     if (control.writesAtRest < writesAtRest) {
       World.violate(world, "P19", `a restart at rest made ${writesAtRest} writes`)
     }
@@ -99,6 +107,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     violation: world.violation,
     hash: world.hash,
     end,
+    after: Known.afterCut(starts),
     writesAtRest,
     counts,
     warnings: world.notes.warnings,
@@ -108,6 +117,9 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     lines: world.lines ?? []
   }
 }
+
+/** A law broke, or all that would follow is known. */
+const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
 
 /** What leaks is caught; where the run is told, so is where the user's calls are made. */
 export const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
@@ -123,10 +135,11 @@ const live = (world: World.World): void => {
   bookmark(world)
   boot(world, 1)
   for (let replica = 2; replica <= world.spec.replicas; replica++) boot(world, 1, `ctl-${replica}`)
-  while (world.stepsTaken < world.spec.steps.length && world.violation === undefined) {
+  while (world.stepsTaken < world.spec.steps.length && !isOver(world)) {
     const step = world.spec.steps[world.stepsTaken]
     if (step === undefined) break
     const due = world.loop.now + step.afterMillis
+    world.nextStepAt = due
     const taken = world.stepsTaken
     const isEarly = () => world.stepsTaken !== taken
     if (!until(world, due, isEarly)) return
@@ -134,6 +147,7 @@ const live = (world: World.World): void => {
     interlude(world)
     takeStep(world)
   }
+  world.nextStepAt = Infinity
   if (!until(world, world.loop.now + stepMillis)) return
   interlude(world)
   until(world, world.loop.now + stepMillis)
@@ -150,13 +164,8 @@ export const bookmark = (world: World.World): void => {
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
-export const until = (world: World.World, millis: number, isOver: () => boolean = () => false): boolean => {
-  const isQuiet = Loop.runUntil(
-    world.loop,
-    millis,
-    world.spec.maxSteps,
-    () => world.violation !== undefined || isOver()
-  )
+export const until = (world: World.World, millis: number, isEnough: () => boolean = () => false): boolean => {
+  const isQuiet = Loop.runUntil(world.loop, millis, world.spec.maxSteps, () => isOver(world) || isEnough())
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
     World.violate(
@@ -165,16 +174,16 @@ export const until = (world: World.World, millis: number, isOver: () => boolean 
       `no rest after ${world.spec.maxSteps} steps (${what}): an endless loop${Passes.busy(world)}`
     )
   }
-  return world.violation === undefined
+  return !isOver(world)
 }
 
 /** Phase two; where a key fails for ever, first with it, then without. */
 const phaseTwo = (world: World.World): void => {
   settle(world)
-  if (world.notes.poisoned === undefined || world.violation !== undefined) return
+  if (world.notes.poisoned === undefined || isOver(world)) return
   Isolation.atRest(world)
   world.notes.poisoned = undefined
-  if (world.violation === undefined) settle(world)
+  if (!isOver(world)) settle(world)
 }
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
@@ -199,7 +208,7 @@ const isAtRest = (world: World.World): boolean =>
     isAlive && held === undefined
   ) &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
-  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) && !Bounds.isWanted(world)
 
 /** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
 const hasLookedAgain = (world: World.World, from: number): boolean =>
@@ -223,6 +232,7 @@ const runsAgain = (world: World.World, isControl = false): void => {
 const goOn = (world: World.World, isControl: boolean): void => {
   const { current } = world
   if (current === undefined) return
+  world.isEnding = true
   if (!isControl) {
     World.tell(world, "world", "restarted at rest")
     for (const { process } of [current, ...world.standbys.values()]) kill(world, process)
@@ -236,8 +246,9 @@ const goOn = (world: World.World, isControl: boolean): void => {
 
 export const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
-  if (step === undefined) return
+  if (step === undefined || isOver(world)) return
   world.stepsTaken++
+  World.ask(world, step.title)
   const exit = World.at(world, Effect.provideService(step.run(world.view), Store.Store, world.store))
   if (Exit.isSuccess(exit)) return
   const why = Cause.squash(exit.cause)
@@ -358,6 +369,7 @@ export const stop = (world: World.World, { fiber, process }: World.Running): voi
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
 export const boot = (world: World.World, number: number, name = "ctl"): void => {
+  if (number > 1 && Starts.isKnown(world)) return
   const process = Loop.startProcess(world.loop, name, number)
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)

@@ -2,77 +2,16 @@
  * The search: the plain run, then all runs with one deviation, then all with two, then random ones. So the first run that
  * fails has the fewest deviations there are for this workload, and a clean search says exactly what was tried.
  */
+import { chance } from "./chance.ts"
 import * as Checks from "./checks.ts"
 import * as Choices from "./choices.ts"
-import * as randomness from "./randomness.ts"
+import * as Redraw from "./redraw.ts"
 import { type Run, run } from "./run.ts"
+import { attempt, found, type Options, type Search, type Searched, type Searching, triedBy } from "./searching.ts"
 import type { Spec } from "./spec.ts"
 import { flaw, type Violation } from "./story.ts"
 
-export interface Options {
-  /** Deviations up to which all runs are tried. */
-  readonly depth: number
-  /** Runs that one depth beyond the first may take; a depth that needs more is left out. */
-  readonly maxRuns: number
-  readonly random: number
-  readonly seed: number
-}
-
-/** How far a search is. It knows no clock: who is told measures runs a second by its own. */
-export interface Progress {
-  /** `exhaustive`: all runs with `depth` deviations; `random`; `shrinking`: a random run failed, and gets shorter. */
-  readonly phase: "exhaustive" | "random" | "shrinking"
-  /** Deviations of the runs that are tried now; of random runs, those of which all were tried. */
-  readonly depth: number
-  /** Runs so far, in all phases, with those that were made twice. */
-  readonly runs: number
-  /** Runs of this phase and depth so far, and how many there will be; `undefined` where nobody knows. */
-  readonly done: number
-  readonly of: number | undefined
-  /** Steps of all runs: equal numbers of them take about equal time. */
-  readonly steps: number
-  /** Different courses of events so far; counted up to 100,000. */
-  readonly states: number
-}
-
-/** Gives way after each run, with how far it is, so that who drives it can stop, wait and tell. */
-export type Search<A> = Generator<Progress, A, void>
-
-/** What was tried. */
-export interface Tried {
-  /** All runs with at most so many deviations. */
-  readonly depth: number
-  /** How many these were. */
-  readonly runs: number
-  /** What the next depth would have taken, where it was left out. */
-  readonly leftOut: number | undefined
-  readonly random: number
-  /** Runs that were made twice. */
-  readonly repeated: number
-  /** Points of the plain run. */
-  readonly points: number
-  /** What is worth a look and breaks no law: each with the runs that showed it, and the list of the first. */
-  readonly warnings: ReadonlyMap<string, Warning>
-}
-
-export interface Warning {
-  readonly runs: number
-  readonly first: ReadonlyArray<Choices.Deviation>
-  /** What it was in the first. */
-  readonly detail: string
-}
-
-export interface Found {
-  readonly violation: Violation
-  readonly plan: ReadonlyArray<Choices.Deviation>
-  /** The same run, with its story. */
-  readonly run: Run
-  readonly tried: Tried
-  /** `undefined`: by trying all; else the number of the random run, and how many deviations it had. */
-  readonly byChance: { readonly run: number; readonly deviations: number } | undefined
-}
-
-export type Searched = { readonly _tag: "Clean"; readonly tried: Tried } | ({ readonly _tag: "Found" } & Found)
+export type { Found, Options, Progress, Search, Searched, Tried, Warning } from "./searching.ts"
 
 interface Node {
   readonly plan: ReadonlyArray<Choices.Deviation>
@@ -80,28 +19,6 @@ interface Node {
   /** Deviations are added after the last one. */
   readonly from: number
 }
-
-interface Searching {
-  readonly spec: Spec
-  plain: Run | undefined
-  runs: number
-  depth: number
-  random: number
-  repeated: number
-  points: number
-  leftOut: number | undefined
-  /** Of the phase and depth that are tried now. */
-  progress: Pick<Progress, "phase" | "depth" | "done" | "of">
-  /** Runs and their steps in all, with those that were made twice. */
-  made: number
-  steps: number
-  /** Hashes of runs, as far as there is room. */
-  readonly seen: Set<number>
-  readonly warnings: Map<string, Warning>
-}
-
-const repeatEvery = 50
-const seenAtMost = 100_000
 
 export function* search(spec: Spec, options: Options): Search<Searched> {
   const self: Searching = {
@@ -113,37 +30,33 @@ export function* search(spec: Spec, options: Options): Search<Searched> {
     repeated: 0,
     points: 0,
     leftOut: undefined,
+    pruned: 0,
+    repeatEvery: options.repeatEvery,
+    known: options.prune ? new Map() : undefined,
     progress: { phase: "exhaustive", depth: 0, done: 0, of: 1 },
     made: 0,
     steps: 0,
     seen: new Set(),
     warnings: new Map()
   }
-  const plain = yield* attempt(self, [])
+  const plain = yield* attempt(self, [], options.depth === 0)
   self.points = plain.points.length
   const wrong = plain.violation ?? meaningless(spec, plain)
-  if (wrong !== undefined) return found(self, wrong, [], undefined)
+  if (wrong !== undefined) return found(self, self, wrong, [], undefined)
   self.plain = plain
   return (yield* exhaust(self, plain, options)) ?? (yield* chance(self, options)) ??
     { _tag: "Clean", tried: triedBy(self) }
 }
 
-/** Runs a list alone. */
-export const replay = (spec: Spec, plan: ReadonlyArray<Choices.Deviation>): Run => {
-  const plain = plan.length === 0 ? undefined : run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
-  const told = run(spec, Choices.planned(plan), { isRecorded: true, plain })
+/** Runs a list alone; `undefined`: its workload says nothing any more. */
+export const replay = (given: Spec, plan: ReadonlyArray<Choices.Deviation>): Run | undefined => {
+  const spec = Redraw.specFor(given, plan)
+  if (spec === undefined) return undefined
+  const rest = Redraw.rest(plan)
+  const plain = rest.length === 0 ? undefined : run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
+  const told = run(spec, Choices.planned(rest), { isRecorded: true, plain })
   return { ...told, violation: told.violation && Checks.named(told.violation, plan) }
 }
-
-const triedBy = ({ depth, leftOut, points, random, repeated, runs, warnings }: Searching): Tried => ({
-  depth,
-  leftOut,
-  points,
-  random,
-  repeated,
-  runs,
-  warnings
-})
 
 /** A search that would find nothing, whatever is wrong. */
 const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefined => {
@@ -153,53 +66,6 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
     return flaw("input", "`matches` was never false, not even before the first pass: it checks nothing")
   }
   return undefined
-}
-
-const made = (self: Searching, source: Choices.Source): Run => {
-  const made = run(self.spec, source, { isRecorded: false, plain: self.plain })
-  self.made++
-  self.steps += made.steps
-  if (self.seen.size < seenAtMost) self.seen.add(made.hash)
-  return made
-}
-
-function* attempt(self: Searching, plan: ReadonlyArray<Choices.Deviation>): Search<Run> {
-  self.runs++
-  const first = made(self, Choices.planned(plan))
-  noteWarnings(self, first)
-  yield step(self)
-  if (first.violation === undefined && self.runs % repeatEvery !== 1) return first
-  self.repeated++
-  const second = made(self, Choices.planned(plan))
-  return second.hash === first.hash ? first : { ...first, violation: unrepeatable(self, plan) }
-}
-
-/** One more run is done. */
-const step = (self: Searching): Progress => {
-  self.progress = { ...self.progress, done: self.progress.done + 1 }
-  return { ...self.progress, runs: self.made, steps: self.steps, states: self.seen.size }
-}
-
-const noteWarnings = ({ warnings }: Searching, { taken, warnings: told }: Run): void => {
-  for (const [text, detail] of told) {
-    const known = warnings.get(text) ?? { runs: 0, first: taken, detail }
-    warnings.set(text, { ...known, runs: known.runs + 1 })
-  }
-}
-
-/** Two runs of one list that differ: something leaks into them. */
-const unrepeatable = (self: Searching, plan: ReadonlyArray<Choices.Deviation>): Violation => {
-  const [first, second] = [0, 1].map(() =>
-    run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain }).lines.map(({ text, who }) =>
-      `${who} ${text}`
-    )
-  )
-  const at = first?.findIndex((line, index) => line !== second?.[index]) ?? -1
-  const where = at === -1 ? "" : `; first apart: "${first?.[at]}" and "${second?.[at]}"`
-  return flaw(
-    "leak",
-    `two runs with equal choices differ${where}: a module-level variable or another input leaks into the run`
-  )
 }
 
 function* exhaust(self: Searching, plain: Run, options: Options): Search<Searched | undefined> {
@@ -215,9 +81,11 @@ function* exhaust(self: Searching, plain: Run, options: Options): Search<Searche
     for (const node of nodes) {
       for (const deviation of deviations(node)) {
         const plan = [...node.plan, deviation.deviation]
-        const tried = yield* attempt(self, plan)
-        if (tried.violation !== undefined) return found(self, tried.violation, plan, undefined)
-        if (depth < options.depth) next.push({ plan, points: tried.points, from: deviation.index + 1 })
+        const tried = yield* attempt(self, plan, depth === options.depth)
+        if (tried.violation !== undefined) return found(self, self, tried.violation, plan, undefined)
+        if (depth === options.depth) continue
+        next.push({ plan, points: tried.points, from: deviation.index + 1 })
+        self.pruned += tried.after
       }
     }
     self.depth = depth
@@ -238,56 +106,5 @@ function* deviations({ from, points }: Node) {
     for (const alternative of point?.alternatives ?? []) {
       yield { index, deviation: { point: point?.name ?? "", alternative } }
     }
-  }
-}
-
-function* chance(self: Searching, options: Options): Search<Searched | undefined> {
-  self.progress = { phase: "random", depth: self.depth, done: 0, of: options.random }
-  for (let i = 1; i <= options.random; i++) {
-    const draw = randomness.make(randomness.seedOf(`${options.seed}/${i}`))
-    const tried = made(self, Choices.random(draw))
-    self.random = i
-    noteWarnings(self, tried)
-    yield step(self)
-    if (tried.violation === undefined) continue
-    const plan = yield* shrink(self, tried.taken, tried.violation.law)
-    return found(self, tried.violation, plan, { run: i, deviations: tried.taken.length })
-  }
-  return undefined
-}
-
-/** Drops chunks, then single deviations, while the same check fails. */
-function* shrink(
-  self: Searching,
-  plan: ReadonlyArray<Choices.Deviation>,
-  law: string
-): Search<ReadonlyArray<Choices.Deviation>> {
-  self.progress = { phase: "shrinking", depth: self.depth, done: 0, of: undefined }
-  let current = plan
-  for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let at = 0; at < current.length;) {
-      const shorter = [...current.slice(0, at), ...current.slice(at + size)]
-      if (made(self, Choices.planned(shorter)).violation?.law === law) current = shorter
-      else at += size
-      yield step(self)
-    }
-  }
-  return current
-}
-
-const found = (
-  self: Searching,
-  violation: Violation,
-  plan: ReadonlyArray<Choices.Deviation>,
-  byChance: Found["byChance"]
-): Searched => {
-  const told = run(self.spec, Choices.planned(plan), { isRecorded: true, plain: self.plain })
-  return {
-    _tag: "Found",
-    violation: Checks.named(violation.law === "leak" ? violation : told.violation ?? violation, plan),
-    plan,
-    run: told,
-    tried: triedBy(self),
-    byChance
   }
 }

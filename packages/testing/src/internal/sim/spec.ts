@@ -5,7 +5,7 @@ import type { Admission } from "./admission.ts"
 import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
-import type { Actor, Step } from "./workload.ts"
+import type { Actor, Redraw, Step } from "./workload.ts"
 
 /** Kinds of deviations. */
 export const faults = [
@@ -92,10 +92,15 @@ export interface Spec {
   readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number
   readonly maxSteps: number
+  /** Draws other workloads for random runs. */
+  readonly redraw?: Redraw | undefined
+  /** Which workload it is, where it is not the one that was given. */
+  readonly workload?: string | undefined
 }
 
 /** What an alternative does, in words. */
 export const sentence = (alternative: string): string => {
+  if (alternative.startsWith("[")) return "the steps are others: see the token"
   const at = alternative.indexOf(":")
   const fault = at === -1 ? alternative : alternative.slice(0, at)
   const words = faults.find((known) => known === fault)

@@ -54,6 +54,19 @@ export const actor = <A extends Resource.Any>(
   }
 })
 
+/** `["create", "a", {"spec": {"size": 1}}]`: who decodes it says what its parts are. */
+export type Word = ReadonlyArray<unknown>
+
+export interface Redraw {
+  readonly draw: (draw: () => number) => ReadonlyArray<Word>
+  /** `undefined`: one of the words says nothing, or not any more. */
+  readonly steps: (words: ReadonlyArray<Word>) => ReadonlyArray<Step> | undefined
+  /** Simpler words that could take the place of one. */
+  readonly simpler: (word: Word) => ReadonlyArray<Word>
+  /** Whether a workload without some of its words is one. */
+  readonly canDrop: boolean
+}
+
 /** Replaces what is declared and leaves the rest. */
 export const edit = <A extends Resource.Any>(
   kind: Kind.Kind<A>,

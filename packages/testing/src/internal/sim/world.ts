@@ -16,7 +16,9 @@ import * as Admission from "./admission.ts"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
+import { exactText } from "./exact.ts"
 import type { External } from "./external.ts"
+import type { Starts } from "./known.ts"
 import * as Loop from "./loop.ts"
 import * as randomness from "./randomness.ts"
 import type { Spec } from "./spec.ts"
@@ -77,8 +79,15 @@ export interface World {
   current: Running | undefined
   /** Others that run the same Layer, by name. */
   readonly standbys: Map<string, Running>
+  readonly starts: Starts
+  /** When the user's next step is due. */
+  nextStepAt: number
+  /** A hash of all that external services were asked and answered, and of the steps in between, where it can be told. */
+  asked: number | undefined
   /** Off for good in phase two. */
   hasFaults: boolean
+  /** All is checked but the restart at rest. */
+  isEnding: boolean
   violation: Violation | undefined
   /** By revision, so that an old list can be asked for. */
   readonly commits: Map<number, Commit>
@@ -133,7 +142,13 @@ export interface World {
   wasUnmatched: boolean
 }
 
-export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | undefined, hooks: Hooks): World => {
+export const make = (
+  spec: Spec,
+  source: Choices.Source,
+  calls: Calls.Calls | undefined,
+  starts: Starts,
+  hooks: Hooks
+): World => {
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
@@ -151,7 +166,11 @@ export const make = (spec: Spec, source: Choices.Source, calls: Calls.Calls | un
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
     standbys: new Map(),
+    starts,
+    nextStepAt: Infinity,
+    asked: randomness.hash(""),
     hasFaults: true,
+    isEnding: false,
     violation: undefined,
     commits: new Map([[0, { writeId: "birth", kind: "" }]]),
     lost: new Set(),
@@ -194,6 +213,12 @@ export const tell = (world: World, who: string, text: string, isFault = false, c
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
   const turn = world.turn?.who === who ? world.turn : undefined
   world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
+}
+
+/** What the outside was asked and answered: where that is equal, in the same order, it is in the same state. */
+export const ask = (world: World, what: unknown): void => {
+  const text = exactText(what)
+  world.asked = text === undefined || world.asked === undefined ? undefined : randomness.hash(text, world.asked)
 }
 
 /** The first law that breaks ends the run; others that show in the same step are told beside it. */
