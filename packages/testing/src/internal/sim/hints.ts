@@ -174,6 +174,16 @@ const table: ReadonlyArray<Entry> = [
   },
   {
     laws: ends,
+    faults: ["pause", "ahead", "back"],
+    hint: "clocks jump, and processes stand still: reckon from what is stored, and bound what is made up for"
+  },
+  {
+    laws: ends,
+    faults: ["unordered"],
+    hint: "a list has no order that tells anything: sort it by what is stored, and by a name where that is equal"
+  },
+  {
+    laws: ends,
     faults: ["early", "slow", "rival", "behind"],
     hint: "what was read may be out of date when the next call is made: carry its revision, and read again"
   },
