@@ -28,6 +28,7 @@ const steps: ReadonlyArray<Step> = [
   { name: "floors", run: tool("floors"), repair: "pnpm floors (stale barrels: pnpm barrel)" },
   { name: "laws", run: tool("laws", "--gaps"), repair: "pnpm laws" },
   { name: "parity", run: tool("parity"), repair: "pnpm parity --list F, K, O or C" },
+  { name: "mutants", run: tool("mutants", "--check"), repair: "pnpm mutants ID, or pnpm mutants --write" },
   { name: "docs", run: tool("docs"), repair: "pnpm docs:check" },
   { name: "pack", run: tool("pack"), repair: "pnpm pack:check" }
 ]

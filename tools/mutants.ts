@@ -88,21 +88,29 @@ const judge = (
   return { _tag: "Killed", killed: { mutant, file, failure: ran.failure, seconds } }
 }
 
-/** Takes from the list until it is empty; as many at once as there are copies. */
-const killAll = async (
+/** Each copy takes from the list until it is empty. */
+const shared = async <A, B>(
   copies: ReadonlyArray<Copies.Copy>,
-  all: ReadonlyArray<Mutant>
-): Promise<ReadonlyMap<Mutant, Verdict>> => {
-  const verdicts = new Map<Mutant, Verdict>()
-  const left = [...all]
+  items: ReadonlyArray<A>,
+  work: (copy: Copies.Copy, item: A) => Promise<B>
+): Promise<ReadonlyArray<B>> => {
+  const results: Array<B> = []
+  const left = [...items.entries()]
   await Promise.all(copies.map(async (copy) => {
-    for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
-      const verdict = await kill(copy, mutant)
-      verdicts.set(mutant, verdict)
-      console.log(line(verdicts.size, all.length, mutant, verdict))
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      results[next[0]] = await work(copy, next[1])
     }
   }))
-  return verdicts
+  return results
+}
+
+const killAll = (copies: ReadonlyArray<Copies.Copy>, all: ReadonlyArray<Mutant>): Promise<ReadonlyArray<Verdict>> => {
+  let count = 0
+  return shared(copies, all, async (copy, mutant) => {
+    const verdict = await kill(copy, mutant)
+    console.log(line(++count, all.length, mutant, verdict))
+    return verdict
+  })
 }
 
 const line = (at: number, of: number, { id, law }: Mutant, verdict: Verdict): string => {
@@ -113,20 +121,23 @@ const line = (at: number, of: number, { id, law }: Mutant, verdict: Verdict): st
   return `${place}  killed  ${id.padEnd(26)} ${law.padEnd(10)} ${seconds.toFixed(1).padStart(5)} s  ${by}`
 }
 
-/** The same tests, with nothing planted: each file once. */
-const unmutated = async (copy: Copies.Copy, all: ReadonlyArray<Mutant>): Promise<ReadonlyArray<string>> => {
+/** The same tests, with nothing planted: what does not pass then kills nothing. */
+const unmutated = async (
+  copies: ReadonlyArray<Copies.Copy>,
+  all: ReadonlyArray<Mutant>
+): Promise<ReadonlyArray<string>> => {
   const tests = all.flatMap((mutant) => mutant.tests)
-  const problems: Array<string> = []
-  for (const file of new Set(tests.map((one) => one.file))) {
+  const problems = await shared(copies, [...new Set(tests.map(({ file }) => file))], async (copy, file) => {
     const patterns = tests.filter((one) => one.file === file).map(({ titles }) => titles)
     const titles = patterns.includes(undefined) ? undefined : [...new Set(patterns)].join("|")
     const start = performance.now()
     const ran = await Kill.runTests(copy, { file, titles })
     const seconds = ((performance.now() - start) / 1000).toFixed(1)
-    if (ran._tag === "Passed") console.log(`clean ${file}: ${ran.tests} tests pass unmutated, ${seconds} s`)
-    else problems.push(`${file} does not pass unmutated: ${JSON.stringify(ran)}`)
-  }
-  return problems
+    if (ran._tag !== "Passed") return [`${file} does not pass unmutated: ${JSON.stringify(ran)}`]
+    console.log(`clean ${file}: ${ran.tests} tests pass unmutated, ${seconds} s`)
+    return []
+  })
+  return problems.flat()
 }
 
 const run = async (chosen: ReadonlyArray<Mutant>, workers: number, write: boolean): Promise<void> => {
@@ -140,13 +151,11 @@ const run = async (chosen: ReadonlyArray<Mutant>, workers: number, write: boolea
     process.exit(130)
   })
   try {
-    const [first] = copies
-    const dirty = first === undefined ? [] : await unmutated(first, chosen)
+    const dirty = await unmutated(copies, chosen)
     if (dirty.length > 0) return conclude("", dirty)
     const verdicts = await killAll(copies, chosen)
-    const ordered = chosen.flatMap((mutant) => verdicts.get(mutant) ?? [])
-    const killed = ordered.flatMap((verdict) => verdict._tag === "Killed" ? [verdict.killed] : [])
-    const problems = ordered.flatMap((verdict) => verdict._tag === "Problem" ? [verdict.why] : [])
+    const killed = verdicts.flatMap((verdict) => verdict._tag === "Killed" ? [verdict.killed] : [])
+    const problems = verdicts.flatMap((verdict) => verdict._tag === "Problem" ? [verdict.why] : [])
     const simulated = killed.filter(({ failure }) => failure.found !== undefined).length
     if (write && problems.length === 0) writeTable(killed)
     const seconds = ((performance.now() - start) / 1000).toFixed(0)

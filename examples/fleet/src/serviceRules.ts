@@ -87,6 +87,8 @@ export const statusOf = (
   const own = processes.filter((process) => Owner.isOwnedBy(process, service))
   const ready = own.filter(isReady).length
   const { replicas } = service.spec
+  // A process that is still to be changed may well be ready, but not for the service of now.
+  const isCurrent = own.every(({ spec }) => Equal.equals(spec, specOf(service, spec.ordinal, spec.port)))
   const troubles = [
     ...waits,
     ...own.flatMap((process) => {
@@ -96,11 +98,12 @@ export const statusOf = (
         : [`${process.metadata.name} ${condition.message}`]
     })
   ]
-  const condition = ready === replicas && own.length === replicas
+  const condition = ready === replicas && own.length === replicas && isCurrent
     ? Condition.ready({ message: `${ready} of ${replicas} ready` })
     : Condition.notReady({
       reason: "NotAllReady",
-      message: troubles.slice(0, 3).join("; ") || "processes are on their way"
+      message: troubles.slice(0, 3).join("; ") ||
+        (isCurrent ? "processes are on their way" : "processes are replaced one after the other")
     })
   return { replicas, ready, conditions: [condition] }
 }

@@ -157,6 +157,12 @@ describe("the status of a service", () => {
     assert.isTrue(Condition.isTrue(Rules.statusOf(web, all, []).conditions, "Ready"))
   })
 
+  it("is not ready while what runs is what the service was before", () => {
+    const status = Rules.statusOf(service("web", { args: ["v2"] }), [process(web, 0, 10), process(web, 1, 11)], [])
+    assert.isFalse(Condition.isTrue(status.conditions, "Ready"))
+    assert.strictEqual(status.conditions[0]?.message, "processes are replaced one after the other")
+  })
+
   it("says what is in the way where not", () => {
     const status = Rules.statusOf(web, [process(web, 0, 10), process(web, 1, 11, { ready: false })], [])
     assert.strictEqual(status.ready, 1)

@@ -32,6 +32,10 @@
  * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
  * ends; what the store answered in such doubt is awaited as an acknowledged write is. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
  *
+ * A pass that the deletion of an owned object woke reads its own object from the store (E10): it may be gone, and the
+ * collector have taken what it owned, before the cache knows. Else the pass would make anew what the collector takes away,
+ * at full speed, until the cache does. Whether the object is marked for deletion is the reconciler's to look at.
+ *
  * Where caches of a kind wake the keys of a registration, as its inputs or as what a pass asked for, no other cache answers
  * reads of the kind: it may lag behind the one that woke the key, and its catching up would wake nobody.
  *
@@ -238,7 +242,8 @@ export type End = PassEnd.PassEnd["_tag"]
  */
 export interface Observer {
   readonly passStarted: (pass: Pass) => void
-  readonly passEnded: (pass: Pass, end: End) => void
+  /** `error`: what it failed with or died of, where it did. */
+  readonly passEnded: (pass: Pass, end: End, error: unknown) => void
   /** A Controller was built: what it holds can be read from now on. */
   readonly began?: ((probe: Probe) => void) | undefined
 }
@@ -338,7 +343,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     host: { feeds, dynamic, spans: Spans.make(), now },
     observer: observer && {
       passStarted: observer.passStarted,
-      passEnded: (pass, end) => observer.passEnded(pass, end._tag)
+      passEnded: (pass, end) => observer.passEnded(pass, end._tag, "error" in end ? end.error : undefined)
     },
     context,
     report: Telemetry.report((registration) => companions.get(registration.store)?.recorder),

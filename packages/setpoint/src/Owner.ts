@@ -12,6 +12,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { foregroundFinalizer } from "./internal/finalizers.ts"
 import type { Address } from "./Kind.ts"
 import type { Target } from "./Request.ts"
 import {
@@ -75,16 +76,21 @@ export class WrongNamespace extends Schema.TaggedError<WrongNamespace>()("WrongN
 }
 
 /**
- * Deletion of the object was asked for: it cannot be adopted, and adopts nothing.
+ * Deletion of the object was asked for: it cannot be adopted, and adopts nothing. While it is deleted in the foreground,
+ * that is after what it owns, nothing new is made for it either: that would be taken away at once, and made again.
  *
  * @category errors
  * @since 0.1.0
  */
 export class BeingDeleted extends Schema.TaggedError<BeingDeleted>()("BeingDeleted", { object: Schema.String }) {
   override get message(): string {
-    return `${this.object} is being deleted: it is not adopted and adopts nothing`
+    return `${this.object} is being deleted: it is not adopted, and neither adopts nor gets anything new`
   }
 }
+
+/** It goes after what it owns. */
+const isDeletedInForeground = ({ metadata }: Any): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true
 
 /**
  * How an owner is referred to.
@@ -120,7 +126,8 @@ export const reference = (
  * deletes the object after its owner. Where a namespaced owner's new dependent names no namespace, it gets the owner's.
  * Other owners stay. Doing it again changes nothing.
  *
- * Fails with {@link AlreadyOwned} where another owner is the controller, and with {@link WrongNamespace}.
+ * Fails with {@link AlreadyOwned} where another owner is the controller, with {@link WrongNamespace}, and with
+ * {@link BeingDeleted} where something new is to be made for an owner that is deleted in the foreground.
  *
  * @example
  * ```ts
@@ -141,7 +148,7 @@ export const reference = (
  *     metadata: { name: `${site.metadata.name}-server` },
  *     spec: { port: 8080 }
  *   }
- *   return Owner.setController(input, site) // Effect<…, AlreadyOwned | WrongNamespace>: pass it on to Store.create
+ *   return Owner.setController(input, site) // an Effect: pass it on to Store.create
  * }
  * ```
  *
@@ -152,8 +159,8 @@ export const setController = <D extends Dependent>(
   dependent: D,
   owner: Any,
   options?: Options
-): Effect.Effect<D, AlreadyOwned | WrongNamespace> =>
-  Effect.suspend((): Effect.Effect<D, AlreadyOwned | WrongNamespace> => {
+): Effect.Effect<D, AlreadyOwned | WrongNamespace | BeingDeleted> =>
+  Effect.suspend((): Effect.Effect<D, AlreadyOwned | WrongNamespace | BeingDeleted> => {
     const controller = controllerOf(dependent)
     if (controller !== undefined && controller.uid !== owner.metadata.uid) {
       const { apiVersion, kind, name, uid } = controller
@@ -170,7 +177,7 @@ export const setController = <D extends Dependent>(
 
 /**
  * Adds an owner that is not the controller: the collector keeps the object while one of its owners lives. A controller
- * stays one. Fails with {@link WrongNamespace}.
+ * stays one. Fails with {@link WrongNamespace}, and with {@link BeingDeleted} as {@link setController} does.
  *
  * @category combinators
  * @since 0.1.0
@@ -179,7 +186,7 @@ export const add = <D extends Dependent>(
   dependent: D,
   owner: Any,
   options?: Options
-): Effect.Effect<D, WrongNamespace> =>
+): Effect.Effect<D, WrongNamespace | BeingDeleted> =>
   Effect.suspend(() =>
     withReference(
       dependent,
@@ -295,7 +302,9 @@ const withReference = <D extends Dependent>(
   dependent: D,
   owner: Any,
   reference: OwnerReference
-): Effect.Effect<D, WrongNamespace> => {
+): Effect.Effect<D, WrongNamespace | BeingDeleted> => {
+  const isNew = dependent.metadata.uid === undefined
+  if (isNew && isDeletedInForeground(owner)) return Effect.fail(new BeingDeleted({ object: objectText(owner) }))
   const namespace = namespaceFor(dependent, owner)
   if (namespace === "wrong") {
     return Effect.fail(new WrongNamespace({ dependent: dependentText(dependent), owner: objectText(owner) }))

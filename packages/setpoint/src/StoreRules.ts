@@ -15,6 +15,7 @@
 import * as Result from "effect/Result"
 import * as Apply from "./Apply.ts"
 import * as fieldPath from "./internal/fieldPath.ts"
+import { foregroundFinalizer as foreground } from "./internal/finalizers.ts"
 import * as Json from "./internal/json.ts"
 import * as metadata from "./internal/metadata.ts"
 import * as names from "./internal/names.ts"
@@ -81,7 +82,7 @@ export const defaultMaxObjectBytes = 8 * 1024 * 1024
  * @category constants
  * @since 0.1.0
  */
-export const foregroundFinalizer = "foregroundDeletion"
+export const foregroundFinalizer = foreground
 
 /**
  * The finalizer that the collector removes once no dependent refers to the object.

@@ -89,6 +89,19 @@ describe("Owner", () => {
       assert.strictEqual(Owner.release(adopted, other), adopted)
     }))
 
+  it.effect("nothing new is made for an owner that is deleted in the foreground; what it has stays its own", () =>
+    Effect.gen(function*() {
+      const marked = { deletionTimestamp: "2026-01-02T00:00:00Z" }
+      const foreground = object("Website", "blog", { ...marked, finalizers: ["foregroundDeletion"] })
+      for (const own of [Owner.setController, Owner.add]) {
+        assert.strictEqual((yield* Effect.flip(own(dependent("web"), foreground)))._tag, "BeingDeleted")
+      }
+      assert.isTrue(Owner.isOwnedBy(yield* Owner.setController(object("Server", "web"), foreground), foreground))
+      // In the background dependents stay until the owner goes: what a clean-up needs may be made.
+      const background = object("Website", "blog", { ...marked, finalizers: ["example.dev/clean-up"] })
+      assert.isTrue(Owner.isOwnedBy(yield* Owner.setController(dependent("job"), background), background))
+    }))
+
   it.effect("[C057] owners are looked up by group and kind only, cluster-scoped ones without a namespace", () =>
     Effect.gen(function*() {
       const websites = { group: "example.dev", kind: "Website", scope: "Namespaced" } as const

@@ -17,7 +17,8 @@ const apps = Reconciler.make(App, {
     if (pod !== undefined && !Owner.isOwnedBy(pod, app)) return
     if (pod !== undefined && Resource.isMarkedForDeletion(pod)) {
       if ((yield* Store.latest(Pod, { name })).metadata.uid !== pod.metadata.uid) return
-      yield* found(Store.deleteUnconditionally(Volume, { name }))
+      const volume = yield* found(Store.latest(Volume, { name }))
+      if (volume !== undefined) yield* found(Store.delete(Volume, volume))
       yield* Store.update(Pod, { ...pod, metadata: { ...pod.metadata, finalizers: [] } })
     } else if (app.spec.size === 0) {
       if (pod !== undefined) yield* Store.delete(Pod, pod)

@@ -21,10 +21,9 @@ const apps = Reconciler.make(App, {
   })
 })
 
-/** Without `matches`: the end is compared with that of the plain run. */
-export const guarded: Sim.Options<App> = {
+/** Without `matches`: the end is compared with that of the plain run. A process that stands still has an old view too. */
+export const options: Sim.Options<App> = {
   controllers: layerOf(apps),
-  workload: Sim.script([createApp(1), removeApp, createApp(2)])
+  workload: Sim.script([createApp(1), removeApp, createApp(2)]),
+  faults: [...Sim.defaultFaults, "old-kind"]
 }
-
-export const options: Sim.Options<App> = { ...guarded, faults: [...Sim.defaultFaults, "old-kind"] }

@@ -15,11 +15,14 @@
  * workload (`early`), after somebody else's write (`rival`), or after all that waits (`behind`); a watch event is late
  * (`late`), the watch is cut and resumed (`cut`), or stands still and must list anew (`expire`); a process at rest is
  * killed (`restart`) or stopped gracefully (`stop`), or killed, and one of its next caches is synced long after the others
- * (`unsynced`); or every pass that was done runs once more (`again`). Off unless asked for: the lists of a new process are
- * old (`old`), which stores of Setpoint's contract never do, or those of one kind alone (`old-kind`); somebody deletes an
- * object that the workload did not make (`delete`); a second process starts while the first goes on (`overlap`), as without
- * a leader election, or with one that failed; from a step on all that the passes of one key change is refused (`poison`);
- * a watch is cut and cannot be opened for a while (`outage`). A killed process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
+ * (`unsynced`); or every pass that was done runs once more (`again`); a process stands still for 45 s at rest or just
+ * before it changes something, while its timers come due and its events pile up (`pause`); the clock on the wall jumps 12
+ * hours `ahead`, or 30 seconds `back`; a list that an external service gives has another order (`unordered`). Off unless
+ * asked for: the lists of a new process are old (`old`), which stores of Setpoint's contract never do, or those of one kind
+ * alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second process starts while
+ * the first goes on (`overlap`), as without a leader election, or with one that failed; from a step on all that the passes
+ * of one key change is refused (`poison`); a watch is cut and cannot be opened for a while (`outage`). A killed process runs
+ * nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
  * P2; P15 where nothing but the view differed); writes stop (P3); what is owned does not outlive its owners, and deletions
@@ -42,7 +45,7 @@
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
  *
- * Not yet: the order of fibers as a choice, clock jumps (X15), overload (X22).
+ * Not yet: the order of fibers as a choice, overload (X22).
  *
  * @since 0.1.0
  */
@@ -53,6 +56,7 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import { type Kind, Resource, Store, type StoreDriver } from "setpoint"
+import * as Admissions from "./internal/sim/admission.ts"
 import * as Choices from "./internal/sim/choices.ts"
 import * as Drive from "./internal/sim/drive.ts"
 import * as Externals from "./internal/sim/external.ts"
@@ -62,6 +66,7 @@ import * as Search from "./internal/sim/search.ts"
 import { type Fault as AnyFault, faults, type Spec } from "./internal/sim/spec.ts"
 import type * as Story from "./internal/sim/story.ts"
 import * as Workloads from "./internal/sim/workload.ts"
+import * as Wrap from "./internal/sim/wrap.ts"
 
 /**
  * What can happen instead of what is planned: see the module.
@@ -154,6 +159,14 @@ export interface Checks {
 export type External<S, F> = Externals.External<S, F>
 
 /**
+ * A rule of the server for what is written. Made by {@link admission}.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Admission = Admissions.Admission
+
+/**
  * What {@link check} takes. Only `controllers` and `workload` are needed.
  *
  * @category models
@@ -180,6 +193,10 @@ export interface Options<A, S = never> {
   readonly checks?: Checks | undefined
   /** Fakes of what is outside of the store: each of their methods is a point where faults happen. */
   readonly external?: ReadonlyArray<External<S, unknown>> | undefined
+  /** What the server makes of what is written: see {@link admission}. Default: what was written. */
+  readonly admit?: ReadonlyArray<Admission> | undefined
+  /** Processes that run the Layer at once, as behind a leader election. Default 1. */
+  readonly replicas?: number | undefined
   /** Default: {@link defaultFaults}. */
   readonly faults?: ReadonlyArray<Fault> | undefined
   /**
@@ -486,6 +503,8 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
     external: options.external ?? [],
     actors: options.actors ?? [],
     faults: new Set(options.faults ?? defaultFaults),
+    admit: options.admit ?? [],
+    replicas: options.replicas ?? 1,
     except: options.except ?? {},
     seed: worldSeed,
     maxSteps: options.maxSteps ?? 20_000,
@@ -496,6 +515,14 @@ const specOf = <A, S>(options: Options<A, S>): Spec => {
 
 const ownedOf = (owned: Checks["owned"]): ReadonlyArray<string> | undefined =>
   owned === undefined || owned === false ? undefined : owned === true ? [] : owned.orTagged
+
+/**
+ * A world for a test that drives single steps by hand: see `SimWorld`.
+ *
+ * @category checking
+ * @since 0.1.0
+ */
+export { make as world } from "./SimWorld.ts"
 
 // ---------------------------------------------------------------------------------------------------------------------
 // workloads
@@ -705,6 +732,47 @@ export const actor: <A extends Resource.Any>(
 ) => Actor = Workloads.actor
 
 // ---------------------------------------------------------------------------------------------------------------------
+// the server
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * A server that fills in, changes or refuses what is written, as admission does in Kubernetes, and triggers in a database:
+ * the rule gives the object to store, or the text of a refusal (`Invalid`, which no retry cures). It is asked of every
+ * create, update, patch and apply, whoever makes it; not of a status. It must be a function of what it is given.
+ *
+ * @example
+ * ```ts
+ * import { Sim } from "@setpoint/testing"
+ * import { Schema } from "effect"
+ * import { Kind } from "setpoint"
+ *
+ * const spec = Schema.Struct({ size: Schema.Int, zone: Schema.optionalKey(Schema.String) })
+ * const Volume = Kind.make({ group: "example.dev", version: "v1", kind: "Volume", spec })
+ *
+ * const rules = Sim.admission(Volume, (volume, { before }) =>
+ *   before !== undefined && before.spec.size > volume.spec.size
+ *     ? "a volume never shrinks"
+ *     : { ...volume, spec: { zone: "a", ...volume.spec } }
+ * )
+ * ```
+ *
+ * @category server
+ * @since 0.1.0
+ */
+export const admission: <A extends Resource.Any>(
+  kind: Kind.Kind<A>,
+  rule: (
+    object: A,
+    context: {
+      /** What is stored; `undefined` before creation. */
+      readonly before: A | undefined
+      /** Wall time in milliseconds. */
+      readonly now: number
+    }
+  ) => A | string
+) => Admission = Admissions.make
+
+// ---------------------------------------------------------------------------------------------------------------------
 // external services
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -743,3 +811,55 @@ export const external = <I, S extends object, F extends S, E = never>(
     readonly reads?: ReadonlyArray<keyof S> | undefined
   } = {}
 ): External<I, F> => Externals.make(service, fake, options)
+
+/**
+ * Faults by chance in front of one service, in the simulator or out of it: the service's own Layer, whose calls take time,
+ * are refused, or take effect and lose their reply. What becomes of a call follows from the seed, from its name, and from
+ * how often it was made, so that a test with a seed is repeated.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Sim } from "@setpoint/testing"
+ * import { Context, Effect, Layer } from "effect"
+ *
+ * class Cloud extends Context.Service<Cloud, {
+ *   readonly create: (name: string) => Effect.Effect<void, Error>
+ * }>()("example/Cloud") {}
+ *
+ * const volumes: Array<string> = []
+ * const cloud = Layer.succeed(Cloud, { create: (name) => Effect.sync(() => void volumes.push(name)) })
+ *
+ * const faulty = Sim.wrap(Cloud, {
+ *   fails: () => new Error("no answer"),
+ *   script: (operation, number) => operation === "Cloud.create" && number === 1 ? "lose" : undefined
+ * })
+ *
+ * const program = Effect.flatMap(Cloud, ({ create }) => create("a"))
+ * Effect.runSync(Effect.flip(Effect.provide(program, faulty(cloud))))
+ * assert.deepEqual(volumes, ["a"]) // it failed, and was done all the same
+ * ```
+ *
+ * @category external
+ * @since 0.1.0
+ */
+export const wrap = <I, S extends object, E = never>(
+  service: Context.Key<I, S>,
+  options: {
+    /** The error of a call that is refused, or whose reply is lost. Default: calls do not fail. */
+    readonly fails?: (() => E) | undefined
+    /** Methods that change nothing: a lost reply of theirs is a refusal. Default: none. */
+    readonly reads?: ReadonlyArray<keyof S> | undefined
+    /** How often a call is refused: from 0, the default, to 1. */
+    readonly refuse?: number | undefined
+    /** How often a call takes effect, and its reply is lost: from 0, the default, to 1. */
+    readonly lose?: number | undefined
+    /** A call and its reply take up to so long each. Default 0. */
+    readonly latency?: Duration.Input | undefined
+    /** Default 1. */
+    readonly seed?: number | undefined
+    /** Says what becomes of a call, by its name (`Cloud.create`) and number from 1; where it says nothing, chance does. */
+    readonly script?: ((operation: string, number: number) => "refuse" | "lose" | undefined) | undefined
+  }
+): <LE, R>(layer: Layer.Layer<I, LE, R>) => Layer.Layer<I, LE, R> =>
+(layer) => Wrap.layer(service, options, layer)

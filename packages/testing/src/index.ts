@@ -20,6 +20,14 @@ export * as Sim from "./Sim.ts"
 export * as SimTest from "./SimTest.ts"
 
 /**
+ * A simulated world for tests that drive single steps by hand: the same world as {@link Sim.check} runs in, where a test
+ * says what happens next.
+ *
+ * @since 0.1.0
+ */
+export * as SimWorld from "./SimWorld.ts"
+
+/**
  * The contract of stores: one suite of tests that every store must pass, whatever it is made of.
  *
  * @since 0.1.0

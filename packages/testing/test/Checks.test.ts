@@ -344,6 +344,20 @@ describe("P11, wake-ups", () => {
     }))
 })
 
+describe("rest", () => {
+  it.effect("is not reached while a key waits to be run for what happened, however long its debounce is", () =>
+    Effect.gen(function*() {
+      const patient = layerOf(Reconciler.make(App, {
+        owns: [Part],
+        debounce: { window: "5 minutes" },
+        reconcile: Effect.fnUntraced(function*(request) {
+          yield* partOf(yield* Store.get(App, request))
+        })
+      }))
+      yield* clean({ controllers: patient, workload: Sim.script([create, resize]), matches: hasPart, depth: 0 })
+    }))
+})
+
 describe("P12, bounds", () => {
   it.effect("a key whose object is gone is let go", () =>
     Effect.gen(function*() {
@@ -554,6 +568,8 @@ describe("laws of the engine", () => {
     except: {},
     actors: [],
     always: {},
+    admit: [],
+    replicas: 1,
     matches: undefined,
     never: {},
     atRest: {},

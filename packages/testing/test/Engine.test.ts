@@ -39,6 +39,8 @@ const holds = <A, S>(title: string, options: Sim.Options<A, S>) =>
 const partsOf = (name: string) => Store.list(Part, { selector: `app=${name}` })
 const isPartOf = (name: string) => (part: Kind.Resource<typeof Part>) => part.metadata.labels?.["app"] === name
 
+const deletePart = Sim.act("somebody deletes Part a", Store.deleteUnconditionally(Part, { name: "a" }))
+
 const lives = Sim.script([
   create("a"),
   create("b"),
@@ -47,7 +49,7 @@ const lives = Sim.script([
   Sim.soon(create("a", 3)),
   resize("a", 4),
   remove("b"),
-  Sim.act("somebody deletes Part a", Store.deleteUnconditionally(Part, { name: "a" }))
+  deletePart
 ])
 
 describe("a controller of owned objects", () => {
@@ -58,6 +60,12 @@ describe("a controller of owned objects", () => {
   holds("no change is lost, whatever fails, lags or is killed", {
     controllers: keeps,
     workload: lives,
+    matches: hasPart
+  })
+
+  holds("what it owns comes back when somebody deletes it", {
+    controllers: keeps,
+    workload: Sim.script([create("a"), deletePart]),
     matches: hasPart
   })
 

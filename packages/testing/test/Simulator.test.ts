@@ -43,6 +43,8 @@ const spec: Spec = {
   actors: [],
   faults: new Set(Sim.defaultFaults),
   seed: 1,
+  admit: [],
+  replicas: 1,
   except: {},
   maxSteps: 20_000
 }

@@ -28,6 +28,8 @@ const specOf = (reconciler: Reconciler.Reconciler<Store.Store | Cloud>, more: Pa
   matches: undefined,
   never: {},
   always: {},
+  admit: [],
+  replicas: 1,
   atRest: {},
   external: [cloud],
   actors: [],
@@ -148,6 +150,39 @@ describe("what a told run says beside its changes", () => {
     }))
 })
 
+describe("passes that fail", () => {
+  const told = (pass: Effect.Effect<unknown, unknown, Store.Store | Cloud>) =>
+    toldLines(specOf(Reconciler.make(App, { reconcile: () => Effect.asVoid(pass) }))).filter(({ text }) =>
+      text.startsWith("pass apps/a/1 ended")
+    )
+
+  it("are part of the story, with the call that failed", () => {
+    const [line] = told(
+      Effect.suspend(() => Store.get(Part, { name: "none" })) // not found
+    )
+    assert.match(line?.text ?? "", /ended {4}Failed: StoreError: get Part.* there is no such object$/)
+    assert.deepStrictEqual([line?.site, line?.isAside], [placeOf("not found"), false])
+  })
+
+  it("of a service outside: the line of the call, not of the fake that made the error", () => {
+    const [line] = told(Effect.gen(function*() {
+      const { drop } = yield* Cloud
+      yield* drop("nothing") // not there
+    }))
+    assert.include(line?.text, "ended    Failed: CloudError {\"why\":\"not found\"}")
+    assert.strictEqual(line?.site, placeOf("not there"))
+  })
+
+  it("with a defect: the line that died", () => {
+    const [line] = told(Effect.gen(function*() {
+      yield* Store.list(Part)
+      JSON.parse("{") // dies
+    }))
+    assert.include(line?.text, "ended    Defect: SyntaxError: ")
+    assert.strictEqual(line?.site, placeOf("dies"))
+  })
+})
+
 describe("a report", () => {
   const line = (index: number, more: Partial<Line> = {}): Line => ({
     millis: index,
@@ -169,6 +204,7 @@ describe("a report", () => {
       passes: 1,
       steps: 1,
       wasUnmatched: true,
+      writesAtRest: 0,
       counts: new Map(),
       warnings: new Map(),
       lines
@@ -200,12 +236,31 @@ describe("a report", () => {
   })
 
   it("keeps the beginning, the faults and the end, and counts what it leaves out", () => {
-    const lines = Array.from({ length: 60 }, (_, i) => line(i, { isFault: i === 30 }))
+    const letters = (i: number) => String.fromCodePoint(97 + Math.floor(i / 26), 97 + i % 26)
+    const lines = Array.from({ length: 60 }, (_, i) => line(i, { text: `step ${letters(i)}`, isFault: i === 30 }))
     const text = reported(foundWith(lines))
-    assert.include(text[4], "rev 0")
-    assert.isTrue(text.some((line) => line.includes("✗ ctl      update App a    rev 30")))
-    assert.isTrue(text.some((line) => line.includes("rev 59")))
+    assert.include(text[4], "step aa")
+    assert.isTrue(text.some((line) => line.includes(`✗ ctl      step ${letters(30)}`)))
+    assert.isTrue(text.some((line) => line.includes(`step ${letters(59)}`)))
     assert.include(text.join("\n"), "… 28 lines …")
+  })
+
+  it("counts what repeats itself, be it three lines in turn", () => {
+    const said = (lines: ReadonlyArray<string>) =>
+      reported(foundWith(lines.map((text, index) => line(index, { text })))).filter((line) => / t=|…/.test(line))
+    const same = said(Array.from({ length: 30 }, (_, i) => `update App a    rev ${i}`))
+    assert.lengthOf(same, 4)
+    assert.include(same[2], "… 27 lines like it …")
+    const turns = said([
+      "create App a",
+      ...Array.from({ length: 60 }, (_, i) => ["get App a", "patch App a", "fail"][i % 3] ?? ""),
+      "remove App a"
+    ])
+    assert.include(turns[0], "create App a")
+    assert.include(turns[7], "… 51 lines like it …")
+    assert.include(turns.at(-1), "remove App a")
+    assert.lengthOf(turns, 12)
+    assert.lengthOf(said(["a", "b", "a", "b", "a", "b"]), 6)
   })
 
   it("of a replay does not say that anything else was tried", () => {
@@ -220,7 +275,7 @@ describe("hints", () => {
     for (const law of [...laws, "leak", "input"]) {
       for (const alternative of ["", ...Sim.allFaults]) {
         const plan = alternative === "" ? [] : [{ point: "ctl/apps/a/1/create:Set/a", alternative }]
-        const hint = Hints.hintFor({ violation: { law }, plan, lines: [] })
+        const hint = Hints.hintFor({ violation: { law, title: "" }, plan, lines: [] })
         assert.isString(hint, `${law} ${alternative}`)
       }
     }
@@ -228,7 +283,7 @@ describe("hints", () => {
 
   it("of a fault outside of the store is to look there first", () => {
     const plan = [{ point: "ctl/apps/a/1/Cloud.make#2", alternative: "lose" }]
-    const hint = Hints.hintFor({ violation: { law: "P1" }, plan, lines: [] })
+    const hint = Hints.hintFor({ violation: { law: "P1", title: "" }, plan, lines: [] })
     assert.match(hint ?? "", /^what was done outside may not be known to be done/)
   })
 })

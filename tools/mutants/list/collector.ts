@@ -27,9 +27,8 @@ export const collector: ReadonlyArray<Mutant> = [
     law: "collector",
     why: "a foreground deletion does not wait for dependents that block",
     file: source("internal/collector"),
-    find: "    return isBlocked ? nothing : { _tag: \"Finalize\", finalizer: foregroundFinalizer }",
-    replace:
-      "    return isBlocked && dependents.length === 0 ? nothing : { _tag: \"Finalize\", finalizer: foregroundFinalizer }",
+    find: "&& reference.blockOwnerDeletion === true\n",
+    replace: "&& reference.blockOwnerDeletion === undefined\n",
     tests: [graph, test("GarbageCollector")]
   },
   {

@@ -28,6 +28,8 @@ export interface Host {
 
 const none: ReadonlyArray<never> = []
 
+const isLoss = (cause: Cause): boolean => cause._tag === "Event" && cause.via === "owns" && cause.type === "Deleted"
+
 export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   readonly request: EngineRequest
   readonly number: number
@@ -45,6 +47,8 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   /** It is not known what became of writes of earlier passes. */
   readonly #isInDoubt: boolean
   readonly #tracks: boolean
+  /** Something that its object owned was deleted: the object may be gone too, and its cache not know yet. */
+  readonly #lostOwned: boolean
   #hasAsked = false
   /** By kind that was asked for: the source that answers its reads; nothing: the store does. */
   #answering: Map<string, Dynamic.Source | undefined> | undefined = undefined
@@ -71,6 +75,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     this.#readsStore = view.readStore
     this.#isInDoubt = view.isInDoubt
     this.#tracks = request.registration.behaviour.options.track === true
+    this.#lostOwned = causes.some(isLoss)
     this.#before = view.readStore ? new Set(request.memory?.pending) : undefined
   }
 
@@ -147,21 +152,29 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     return this.request.registration.caches.get(kindKey) ?? Feeds.of(this.#host.feeds, kindKey)
   }
 
-  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
-  #requested(store: string, kind: string, key: Key): Raw | undefined {
-    const { name, namespace, object, registration } = this.request
-    const isRequested = name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
+  #isRequested(store: string, kind: string, key: Key): boolean {
+    const { name, namespace, registration } = this.request
+    return name === key.name && namespace === key.namespace && kind === registration.kind.groupKind &&
       store === registration.store.name
+  }
+
+  /** The requested object, which hangs on the request: most passes read it, and nothing else. */
+  #requested(): Raw | undefined {
+    const { object, registration } = this.request
     const informer = registration.own?.feed.informer
-    return isRequested && informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
+    return informer?.full === true && Informer.isSynced(informer) ? object?.raw : undefined
+  }
+
+  /** From a cache; nothing: the store must answer. */
+  #cached(store: string, kind: string, kindKey: string, key: Key): Raw | "absent" | undefined {
+    if (!this.#mayAskCaches(kindKey)) return undefined
+    if (!this.#isRequested(store, kind, key)) return Feeds.get(this.#caches(kindKey), key)
+    return this.#lostOwned ? undefined : this.#requested() ?? Feeds.get(this.#caches(kindKey), key)
   }
 
   get(store: string, kind: string, key: Key): Raw | "absent" | undefined {
     const { counters } = this.request.registration
-    const kindKey = Feeds.kindKey(store, kind)
-    const found = this.#mayAskCaches(kindKey)
-      ? this.#requested(store, kind, key) ?? Feeds.get(this.#caches(kindKey), key)
-      : undefined
+    const found = this.#cached(store, kind, Feeds.kindKey(store, kind), key)
     if (found === undefined) counters.storeReads++
     else counters.cacheReads++
     return found

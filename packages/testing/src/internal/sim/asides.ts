@@ -9,6 +9,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import { type Kind, MemoryStore, Pass, Resource, type Store, type StoreError } from "setpoint"
 import type { Call } from "./calls.ts"
+import * as CallSite from "./callSite.ts"
 import type { Line } from "./story.ts"
 import * as World from "./world.ts"
 
@@ -27,8 +28,30 @@ export const passStarted = (world: World.World, who: string, pass: Pass.Pass): v
   say(world, { who, pass: passName(pass), text: `pass ${passName(pass)} began    ${causes}`, isAside: true })
 }
 
-export const passEnded = (world: World.World, who: string, pass: Pass.Pass, end: string): void =>
-  say(world, { who, pass: passName(pass), text: `pass ${passName(pass)} ended    ${end}`, isAside: true })
+/** How it ended; one that failed is part of the story, with the line that it failed at. */
+export const passEnded = (world: World.World, who: string, pass: Pass.Pass, end: string, error: unknown): void => {
+  if (world.lines === undefined) return
+  const stack = error instanceof Error ? CallSite.inStack(error.stack ?? "") : undefined
+  const failed = world.calls?.failedAt.get(pass)
+  say(world, {
+    who,
+    pass: passName(pass),
+    text: `pass ${passName(pass)} ended    ${end}${error === undefined ? "" : `: ${messageOf(error)}`}`,
+    site: error === undefined ? undefined : end === "Defect" ? stack ?? failed : failed ?? stack,
+    isAside: error === undefined || end === "Conflict"
+  })
+}
+
+/** Its first line, as far as there is room. */
+const messageOf = (error: unknown): string => {
+  const said = error instanceof Error
+    ? error.message === ""
+      ? `${error.name} ${JSON.stringify({ ...error, _tag: undefined })}`
+      : `${error.name}: ${error.message}`
+    : String(error)
+  const text = said.split("\n", 1)[0] ?? ""
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
 
 const causeText = (cause: Pass.Cause): string => {
   switch (cause._tag) {
@@ -55,6 +78,7 @@ export const answered = (
   const [kind, subject] = call.args
   if (!isKind(kind)) return
   const pass = fiber.getRef(Pass.Current)
+  if (Exit.isFailure(exit) && pass !== undefined && call.site !== undefined) world.calls?.failedAt.set(pass, call.site)
   const answer = Exit.isSuccess(exit) ? answerText(world, call, kind, exit.value) : failureText(exit.cause)
   if (answer === undefined) return
   const of = [call.operation, kind.address.kind, subjectText(subject)].filter((part) => part !== "").join(" ")

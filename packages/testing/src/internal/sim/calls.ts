@@ -24,10 +24,12 @@ export type Listener = (call: Call, fiber: Fiber.Fiber<unknown, unknown>, exit: 
 /** A fiber makes one call at a time. */
 export interface Calls {
   readonly byFiber: WeakMap<object, Call>
+  /** By pass: the line of the last call that failed. */
+  readonly failedAt: WeakMap<object, string>
   readonly answered: Listener
 }
 
-export const make = (answered: Listener): Calls => ({ byFiber: new WeakMap(), answered })
+export const make = (answered: Listener): Calls => ({ byFiber: new WeakMap(), failedAt: new WeakMap(), answered })
 
 /** The call that a fiber waits for. */
 export const of = (self: Calls, fiber: Fiber.Fiber<unknown, unknown>): Call | undefined => self.byFiber.get(fiber)

@@ -20,8 +20,10 @@ import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
 import type { External, Gate } from "./external.ts"
 import * as Loop from "./loop.ts"
+import * as Order from "./order.ts"
 import { type Fault, sentence } from "./spec.ts"
 import type { Line } from "./story.ts"
+import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
 /** How long a slow reply takes: past the next step of the workload. */
@@ -107,9 +109,14 @@ const takeTurn = <A, E>(
   mayWait: boolean
 ): void => {
   if (world.lines === undefined) return decide(world, process, caller, call, reply, mayWait)
-  const pass = caller.pass && Asides.passName(caller.pass)
-  world.turn = { who: process.label, site: call.site ?? caller.site, pass, bound: call.bound }
-  decide(world, process, caller, call, reply, mayWait)
+  const { pass } = caller
+  const site = call.site ?? caller.site
+  const noting = (exit: Exit.Exit<A, E>) => {
+    if (Exit.isFailure(exit) && pass !== undefined && site !== undefined) world.calls?.failedAt.set(pass, site)
+    reply(exit)
+  }
+  world.turn = { who: process.label, site, pass: pass && Asides.passName(pass), bound: call.bound }
+  decide(world, process, caller, call, noting, mayWait)
   world.turn = undefined
 }
 
@@ -161,6 +168,8 @@ const decide = <A, E>(
       Loop.after(world.loop, process, slowMillis, () => reply(exit), caller.pass)
       return
     }
+    case "pause":
+      return Time.pause(world, process, () => takeTurn(world, process, caller, call, reply, false))
     case "behind":
       return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, false))
     default:
@@ -195,6 +204,7 @@ const alternatives = <A, E>(
   offered.push(...call.alternatives(caller))
   if (caller.who === "pass" && world.stepsTaken < world.spec.steps.length) offered.push("early")
   if (caller.who === "pass" && mayWait && Loop.isContended(world.loop)) offered.push("behind")
+  if (willChange && mayWait && caller.who !== "collector") offered.push("pause")
   return offered.filter((fault) => world.spec.faults.has(fault))
 }
 
@@ -377,6 +387,7 @@ const makeWatch = (
   const taken: Array<StoreDriver.WatchEvent> = []
   let ended: StoreError.Reason | undefined
   let isOnItsWay = false
+  let sentAt = 0
   let resume: ((effect: Effect.Effect<Frame, StoreError.StoreError>) => void) | undefined
 
   const close = () => {
@@ -394,6 +405,13 @@ const makeWatch = (
     else ended = found
     return isThere()
   }
+  /** What piled up while it could not be read is read at once (X07). */
+  const takeRest = () => {
+    for (let found = MemoryStore.Core.take(watch); found !== undefined; found = MemoryStore.Core.take(watch)) {
+      if (!("length" in found)) return void (ended = found)
+      taken.push(...found)
+    }
+  }
   const arm = () => {
     if (resume === undefined || isOnItsWay) return
     if (!isThere()) {
@@ -401,6 +419,7 @@ const makeWatch = (
       return
     }
     isOnItsWay = true
+    sentAt = world.loop.now
     Loop.arrive(world.loop, process, deliver)
   }
   const answer = (effect: Effect.Effect<Frame, StoreError.StoreError>) => {
@@ -415,8 +434,10 @@ const makeWatch = (
       isOnItsWay = false
       return
     }
-    const event = taken.shift()
-    if (event !== undefined) return answer(Effect.succeed([[event]]))
+    const isOverdue = world.loop.now - sentAt >= lateMillis
+    if (isOverdue) takeRest()
+    const events = taken.splice(0, isOverdue ? taken.length : 1)
+    if (events.length > 0) return answer(Effect.succeed([events]))
     if (ended !== undefined) endWith(ended)
   }
   const expire = () => {
@@ -427,6 +448,8 @@ const makeWatch = (
   const deliver = () => {
     const event = taken[0]
     const isLive = event !== undefined && ("last" in event || ("object" in event && !event.initial))
+    const held = isLive && caller.who === "engine" ? world.held.get(subject.kind) : undefined
+    if (held !== undefined) return void held.push(() => Loop.arrive(world.loop, process, deliver))
     const offered = world.hasFaults && isLive && caller.who === "engine"
       ? eventFaults.filter((fault) => world.spec.faults.has(fault))
       : []
@@ -487,7 +510,7 @@ const gateOf = (world: World.World, process: Loop.Process): Gate => ({ args, eff
         World.tell(world, process.label, `${operation}${Exit.isSuccess(exit) ? "" : " failed"}`)
         world.hooks.look(world)
       }
-      return exit
+      return Order.given(world, process.label, operation, exit)
     },
     alternatives: () => failure === undefined ? ["slow"] : isRead ? ["refuse", "slow"] : ["refuse", "lose", "slow"],
     willChange: () => !isRead,

@@ -40,7 +40,7 @@ export const make = <I, S extends object, F extends S, E>(
     instances.set(tag.key, made)
     return made
   }
-  const name = tag.key.split("/").at(-1) ?? tag.key
+  const name = nameOf(tag)
   return {
     "~service": (_) => _,
     name,
@@ -49,12 +49,16 @@ export const make = <I, S extends object, F extends S, E>(
   }
 }
 
+/** What a service is called in the names of points. */
+export const nameOf = (tag: { readonly key: string }): string => tag.key.split("/").at(-1) ?? tag.key
+
 /** The same service, each method of which that gives an Effect goes through the gate. */
-const gated = <S extends object, E>(name: string, service: S, gate: Gate, options: Options<keyof S, E>): S => {
+export const gated = <S extends object, E>(name: string, service: S, gate: Gate, options: Options<keyof S, E>): S => {
   const reads: ReadonlySet<PropertyKey> = new Set(options.reads)
-  return new Proxy(service, {
-    get: (target, property, receiver) => {
-      const member: unknown = Reflect.get(target, property, receiver)
+  // Of an object that has it as its prototype: a frozen one's own members could not be stood in for.
+  return new Proxy(Object.create(service) as S, {
+    get: (_, property) => {
+      const member: unknown = Reflect.get(service, property)
       const operation = `${name}.${String(property)}`
       const isRead = reads.has(property)
       const through = (args: ReadonlyArray<unknown>, effect: Effect.Effect<unknown, unknown, never>) =>
@@ -62,7 +66,7 @@ const gated = <S extends object, E>(name: string, service: S, gate: Gate, option
       if (Effect.isEffect(member)) return through([], member as Effect.Effect<unknown, unknown, never>)
       if (typeof member !== "function") return member
       return (...args: ReadonlyArray<unknown>) => {
-        const result: unknown = Reflect.apply(member, target, args)
+        const result: unknown = Reflect.apply(member, service, args)
         return Effect.isEffect(result) ? through(args, result as Effect.Effect<unknown, unknown, never>) : result
       }
     }

@@ -7,7 +7,7 @@ import type { Line, Violation } from "./story.ts"
 
 /** What a hint may rest on. */
 export interface Facts {
-  readonly violation: Pick<Violation, "law">
+  readonly violation: Pick<Violation, "law" | "title">
   readonly plan: ReadonlyArray<Deviation>
   readonly lines: ReadonlyArray<Line>
 }
@@ -23,7 +23,9 @@ interface Entry {
 }
 
 /** The change that broke the law as it was made, where one did. */
-export const culpritOf = ({ lines, violation }: Omit<Facts, "plan">): Line | undefined => {
+export const culpritOf = (
+  { lines, violation }: { readonly lines: Facts["lines"]; readonly violation: Pick<Violation, "law"> }
+): Line | undefined => {
   const check = lines.findLastIndex(({ who }) => who === "check")
   const before = lines[check - 1]
   if (before?.change === undefined || violation.law === "P3") return undefined
@@ -37,19 +39,35 @@ const oldReadOf = (culprit: Line, lines: ReadonlyArray<Line>): Line | undefined 
 const at = ({ site }: Line): string => site === undefined ? "" : ` (${site})`
 
 /** P20: what is destroyed should be what was looked at, as it was then. */
-const unguarded = (facts: Facts): string | undefined => {
+const restedOnOldRead = (facts: Facts): string | undefined => {
   const culprit = culpritOf(facts)
-  if (culprit?.change === undefined || culprit.bound === undefined) return undefined
-  const isDelete = culprit.change.type === "removed" || culprit.change.type === "marked"
-  const verb = isDelete ? "delete" : "write"
-  const oldRead = oldReadOf(culprit, facts.lines)
-  if (isDelete && culprit.bound.length === 0) {
-    const rested = oldRead === undefined ? "" : `, and its pass rested on an old read${at(oldRead)}`
-    return `this delete carried no uid or version precondition${rested}: Store.delete takes the object that was read (P20)`
+  const oldRead = culprit && oldReadOf(culprit, facts.lines)
+  if (culprit?.change === undefined || oldRead === undefined) return undefined
+  if (isUnbound(culprit)) {
+    return `this delete carried no uid or version precondition, and its pass rested on an old read${at(oldRead)}: ` +
+      "Store.delete takes the object that was read (P20)"
   }
-  if (oldRead === undefined) return undefined
+  const verb = isDelete(culprit) ? "delete" : "write"
   return `this ${verb} rested on a read that was out of date${at(oldRead)}: compare uids, and read with Store.latest ` +
     "before what cannot be undone (P20)"
+}
+
+const wasUnbound = (facts: Facts): string | undefined => {
+  const culprit = culpritOf(facts)
+  if (culprit === undefined || !isUnbound(culprit)) return undefined
+  return "this delete carried no uid or version precondition: Store.delete takes the object that was read (P20)"
+}
+
+const isDelete = ({ change }: Line): boolean => change?.type === "removed" || change?.type === "marked"
+
+const isUnbound = (line: Line): boolean => isDelete(line) && line.bound?.length === 0
+
+/** P4: what fails for ever, though all it has to do is gone. */
+const cleanUpFails = ({ lines, violation }: Facts): string | undefined => {
+  const last = lines.findLast(({ text }) => /^pass \S+ ended/.test(text))
+  if (!violation.title.includes("is never deleted") || last?.text.includes("Failed") !== true) return undefined
+  return "a clean-up must succeed whatever is gone already: what is not found is done, and what it needs may have been " +
+    `deleted before it${at(last)}`
 }
 
 /** Between which lines of the user's the process died. */
@@ -77,7 +95,7 @@ const table: ReadonlyArray<Entry> = [
     hint: "take time, chance and the outside world from services: Clock, Random, or one given by Sim.external"
   },
   { laws: ["input"], hint: "the check itself is at fault, not the reconciler" },
-  { laws: ["P6"], hint: unguarded },
+  { laws: ["P6"], hint: restedOnOldRead },
   {
     laws: ["P3"],
     hint: "a pass that finds nothing to do must write nothing; a status without the time of day, an order that is fixed"
@@ -120,6 +138,7 @@ const table: ReadonlyArray<Entry> = [
   { laws: ["P17"], hint: "objects from a store or a cache are shared and frozen: copy, do not edit" },
   { laws: ["P19"], hint: "what a pass needs to know must be stored: a restart has lost all memory" },
   { laws: ["P20"], hint: "Store.delete(object) carries the uid; ifUnchanged the revision too" },
+  { laws: ["P4"], hint: cleanUpFails },
   { laws: ends, faults: ["kill-after", "lose"], hint: outside },
   { laws: ends, faults: ["kill", "kill-after", "restart", "stop", "again"], hint: halfDone },
   {
@@ -158,15 +177,20 @@ const table: ReadonlyArray<Entry> = [
     faults: ["early", "slow", "rival", "behind"],
     hint: "what was read may be out of date when the next call is made: carry its revision, and read again"
   },
+  { laws: ["P6"], hint: wasUnbound },
   {
     laws: ["P6"],
     hint: "hold what a pass is about to do against what is stored now: a most-recent read, or a precondition"
   },
   {
     laws: ["P1", "P2"],
-    hint: "a pass reads all that it decides by, and leaves the rest to the next: it may not stop half way"
+    hint:
+      "nothing odd is needed: follow the last pass, what it read and where it stopped; its page shows every call (Sim.page)"
   },
-  { laws: ["P4"], hint: "own what you create (Owner.setController), and clean up what has no owner under a Finalizer" }
+  {
+    laws: ["P4"],
+    hint: "own what you create (Owner.setController), and clean up what has no owner under a Finalizer"
+  }
 ]
 
 export const hintFor = (facts: Facts): string | undefined => {

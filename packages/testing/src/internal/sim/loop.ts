@@ -22,6 +22,8 @@ export interface Process {
   /** `ctl`, and `ctl@2` after its first restart: the first part of its choice points' names. */
   readonly label: string
   isAlive: boolean
+  /** What came due for it since it stands still; `undefined`: it runs. */
+  held: Array<Held> | undefined
   /** What the store keeps for it: ended with it. */
   readonly connections: Set<() => void>
   readonly clock: Clock.Clock
@@ -35,17 +37,26 @@ interface Item {
   readonly run: () => void
 }
 
+/** What waits until its process runs again, and where it waited before. */
+interface Held {
+  readonly place: "ready" | "calls" | "arrivals"
+  readonly item: Item
+}
+
 interface Timer extends Item {
   readonly at: number
   readonly order: number
   /** Of which pass it is, so that a pass that waits for nothing that is here can be told. */
   readonly pass: Pass.Pass | undefined
+  isCancelled: boolean
 }
 
 /** Changed by the functions of this module alone. */
 export interface Loop {
   /** Milliseconds since the world began. */
   now: number
+  /** How far the clock on the wall is from where it would be, in milliseconds: nobody's timers go by it. */
+  wallShift: number
   steps: number
   order: number
   ready: Array<Item>
@@ -59,6 +70,7 @@ export interface Loop {
 
 export const make = (seed: number): Loop => ({
   now: 0,
+  wallShift: 0,
   steps: 0,
   order: 0,
   ready: [],
@@ -72,6 +84,9 @@ export const make = (seed: number): Loop => ({
 /** Wall time when a world begins: 2030-01-01. Virtual time alone moves it. */
 export const epochMillis = 1_893_456_000_000
 
+/** What the clock on the wall shows. */
+export const wallMillis = (loop: Loop): number => Math.floor(epochMillis + loop.now + loop.wallShift)
+
 // ---------------------------------------------------------------------------------------------------------------------
 // processes
 // ---------------------------------------------------------------------------------------------------------------------
@@ -83,6 +98,7 @@ export const startProcess = (loop: Loop, name: string, boot: number): Process =>
     boot,
     label,
     isAlive: true,
+    held: undefined,
     connections: new Set(),
     clock: clockOf(loop, () => process),
     random: randomness.service(randomness.seedOf(`${loop.seed}/${label}`)),
@@ -94,6 +110,7 @@ export const startProcess = (loop: Loop, name: string, boot: number): Process =>
 /** `kill -9`: what it wrote stays, what it knew is gone. */
 export const kill = (loop: Loop, process: Process): void => {
   process.isAlive = false
+  process.held = undefined
   for (const end of process.connections) end()
   process.connections.clear()
   const isOthers = (item: Item) => item.process !== process
@@ -102,6 +119,24 @@ export const kill = (loop: Loop, process: Process): void => {
   loop.calls = loop.calls.filter(isOthers)
   loop.arrivals = loop.arrivals.filter(isOthers)
   loop.timers = loop.timers.filter(isOthers)
+}
+
+/** Nothing of a process runs any more until {@link resume}; `call` is the first thing that then happens. */
+export const pause = (process: Process, call?: () => void): void => {
+  process.held = call === undefined ? [] : [{ place: "calls", item: { process, run: call } }]
+}
+
+/** A process goes on: what came due meanwhile is all there at once. */
+export const resume = (loop: Loop, process: Process): void => {
+  for (const { item, place } of process.held ?? []) loop[place].push(item)
+  process.held = undefined
+}
+
+/** Runs an item in its turn, or keeps it where its process stands still. */
+const take = (place: Held["place"], item: Item): void => {
+  const held = item.process?.held
+  if (held === undefined) item.run()
+  else held.push({ place, item })
 }
 
 /** Runs an effect in a process, under its scheduler, clock and randomness. */
@@ -133,8 +168,8 @@ const schedulerOf = (loop: Loop, process: () => Process): Scheduler.Scheduler =>
 
 /** The clock of the world, as who runs in a process sees it. */
 export const clockOf = (loop: Loop, process: () => Process | undefined): Clock.Clock => {
-  const millis = () => Math.floor(epochMillis + loop.now)
-  const wallNanos = () => BigInt(Math.round((epochMillis + loop.now) * 1e3)) * 1_000n
+  const millis = () => wallMillis(loop)
+  const wallNanos = () => BigInt(Math.round((epochMillis + loop.now + loop.wallShift) * 1e3)) * 1_000n
   const nanos = () => BigInt(Math.round(loop.now * 1e6))
   return {
     currentTimeMillisUnsafe: millis,
@@ -177,9 +212,19 @@ export const after = (
   pass?: Pass.Pass
 ): () => void => {
   if (millis === Infinity || process?.isAlive === false) return () => {}
-  const timer: Timer = { process, run, at: loop.now + Math.max(0, Math.ceil(millis)), order: loop.order++, pass }
+  const timer: Timer = {
+    process,
+    run: () => {
+      if (!timer.isCancelled) run()
+    },
+    at: loop.now + Math.max(0, Math.ceil(millis)),
+    order: loop.order++,
+    pass,
+    isCancelled: false
+  }
   push(loop.timers, timer)
   return () => {
+    timer.isCancelled = true
     const index = loop.timers.indexOf(timer)
     if (index === -1) return
     loop.timers.splice(index, 1)
@@ -222,16 +267,17 @@ const step = (loop: Loop, until: number): boolean => {
       loop.ready = []
       loop.head = 0
     }
-    ready.run()
+    take("ready", ready)
     return true
   }
   const timer = loop.timers.at(-1)
   const isDue = timer !== undefined && timer.at <= loop.now
   const isTime = !isDue && loop.now + turnMillis <= until
-  const next = isTime ? loop.calls.shift() ?? loop.arrivals.shift() : undefined
+  const place = loop.calls.length > 0 ? "calls" : "arrivals"
+  const next = isTime ? loop[place].shift() : undefined
   if (next !== undefined) {
     loop.now += turnMillis
-    next.run()
+    take(place, next)
     return true
   }
   if (timer === undefined || timer.at > Math.max(until, loop.now)) {
@@ -240,7 +286,7 @@ const step = (loop: Loop, until: number): boolean => {
   }
   loop.timers.pop()
   loop.now = Math.max(loop.now, timer.at)
-  timer.run()
+  take("ready", timer)
   return true
 }
 

@@ -38,34 +38,69 @@ const textOf = (line: Line): string => `${line.text}${changedText(line.change)}`
 
 const isTold = ({ isAside, who }: Line): boolean => who !== "check" && isAside !== true
 
-/** All of it where there is room; else the beginning, the faults, and what led to the end. */
+/** All of it where there is room; else the beginning, the faults, and what led to the end. What repeats itself is counted. */
 const story = (lines: ReadonlyArray<Line>, culprit: Line | undefined, room: number): ReadonlyArray<string> => {
   const told = lines.filter(isTold)
-  for (let tail = room; tail > 0; tail--) {
-    const kept = told.filter((line, index) => line.isFault || index < 2 || index >= told.length - tail)
-    const texts = told.length <= room ? textsOf(told, told, culprit) : textsOf(told, kept, culprit)
+  const dull = repeated(told, culprit)
+  for (let tail = told.length; tail > 0; tail--) {
+    const kept = told.filter((line, index) =>
+      line.isFault || (!dull.has(line) && (index < 2 || index >= told.length - tail))
+    )
+    const texts = textsOf(told, kept, dull, culprit)
     if (texts.length <= room) return texts
   }
-  return textsOf(told, told.slice(1 - room), culprit)
+  return textsOf(told, told.slice(1 - room), dull, culprit)
 }
+
+/** Where the same few lines come four times or more, one after the other: all but the first two times and the last. */
+const repeated = (told: ReadonlyArray<Line>, culprit: Line | undefined): ReadonlySet<Line> => {
+  const said = told.map(sameness)
+  const dull = new Set<Line>()
+  for (let from = 0; from < told.length;) {
+    const [period, times] = rhythmAt(said, from)
+    const middle = times < 4 ? [] : told.slice(from + 2 * period, from + (times - 1) * period)
+    for (const line of middle) if (!line.isFault && line !== culprit) dull.add(line)
+    from += period * times
+  }
+  return dull
+}
+
+/** How many lines repeat themselves from here on, three at most, and how often they come. */
+const rhythmAt = (said: ReadonlyArray<string>, from: number): readonly [period: number, times: number] => {
+  for (const period of [1, 2, 3]) {
+    let to = from + period
+    while (to < said.length && said[to] === said[to - period]) to++
+    const times = Math.floor((to - from) / period)
+    if (times >= 4) return [period, times]
+  }
+  return [1, 1]
+}
+
+/** What a line says, whatever its numbers are. */
+const sameness = ({ site, text, who }: Line): string => `${who} ${site ?? ""} ${text.replaceAll(/\d+/g, "#")}`
 
 const textsOf = (
   told: ReadonlyArray<Line>,
   kept: ReadonlyArray<Line>,
+  dull: ReadonlySet<Line>,
   culprit: Line | undefined
 ): ReadonlyArray<string> => {
   const shown = new Set(kept)
   const lengths = kept.filter(({ site }) => site !== undefined).map((line) => textOf(line).length)
   const width = Math.max(0, ...lengths.filter((length) => length <= widest))
   const texts: Array<string> = []
-  let left = 0
+  let left: Array<Line> = []
   for (const line of told) {
     if (!shown.has(line)) {
-      left++
+      left.push(line)
       continue
     }
-    if (left > 0) texts.push(`              … ${plural(left, "line")} …`)
-    left = 0
+    if (left.length > 0) {
+      texts.push(
+        `              … ${plural(left.length, "line")}${left.every((line) => dull.has(line)) ? " like it" : ""} …`
+      )
+    }
+    left = []
     texts.push(lineText(line, width, line === culprit))
   }
   return texts

@@ -15,6 +15,7 @@ import * as BootFaults from "./bootFaults.ts"
 import * as Calls from "./calls.ts"
 import * as Checks from "./checks.ts"
 import * as Again from "./checks/again.ts"
+import * as Bounds from "./checks/bounds.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Passes from "./checks/passes.ts"
@@ -26,6 +27,7 @@ import * as Loop from "./loop.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
 import type { Line, Violation } from "./story.ts"
+import * as Time from "./time.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -38,6 +40,8 @@ export interface Run {
   readonly end: string | undefined
   /** Alternatives that would have come where it was cut. */
   readonly after: number
+  /** After the checks at rest. */
+  readonly writesAtRest: number
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
   /** With what they were in this run. */
@@ -68,6 +72,8 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   readonly plain: Checks.Baseline | undefined
   /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
   readonly starts?: Known.Starts | undefined
+  /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
+  readonly isControl?: boolean
 }): Run => {
   const starts = options.starts ?? Known.make(undefined, undefined, false)
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
@@ -79,11 +85,21 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   if (leak !== undefined) World.violate(world, "leak", leak)
   const end = isOver(world) ? undefined : Checks.endState(world)
   const counts = new Map(world.notes.counts)
+  const isControl = options.isControl === true
+  let writesAtRest = 0
   if (!isOver(world)) {
     guarded(world, () => {
-      runsAgain(world)
-      if (!isOver(world)) restartIsNoOp(world)
+      runsAgain(world, isControl)
+      const { writes } = world
+      if (!isOver(world)) goOn(world, isControl)
+      writesAtRest = world.writes - writes
     })
+  }
+  if (world.violation === undefined && !isControl && writesAtRest > 0) {
+    const control = run(spec, Choices.planned(world.choices.taken), { ...options, starts: undefined, isControl: true })
+    if (control.writesAtRest < writesAtRest) {
+      World.violate(world, "P19", `a restart at rest made ${writesAtRest} writes`)
+    }
   }
   return {
     points: world.choices.points,
@@ -92,6 +108,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
     hash: world.hash,
     end,
     after: Known.afterCut(starts),
+    writesAtRest,
     counts,
     warnings: world.notes.warnings,
     passes: world.passes,
@@ -105,10 +122,10 @@ export const run = (spec: Spec, source: Choices.Source, options: {
 const isOver = (world: World.World): boolean => world.violation !== undefined || world.starts.cutAt !== undefined
 
 /** What leaks is caught; where the run is told, so is where the user's calls are made. */
-const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
+export const guarded = ({ calls }: World.World, act: () => void): string | undefined =>
   Guard.watch(calls !== undefined, calls === undefined ? act : () => Calls.during(calls, act))
 
-const judge: World.Hooks["judge"] = (world, change, sent) => {
+export const judge: World.Hooks["judge"] = (world, change, sent) => {
   Checks.onChange(world, change, sent)
   Actors.hear(world, change)
 }
@@ -117,6 +134,7 @@ const judge: World.Hooks["judge"] = (world, change, sent) => {
 const live = (world: World.World): void => {
   bookmark(world)
   boot(world, 1)
+  for (let replica = 2; replica <= world.spec.replicas; replica++) boot(world, 1, `ctl-${replica}`)
   while (world.stepsTaken < world.spec.steps.length && !isOver(world)) {
     const step = world.spec.steps[world.stepsTaken]
     if (step === undefined) break
@@ -138,7 +156,7 @@ const live = (world: World.World): void => {
 }
 
 /** The store tells its watches how far they are, once a minute, as it does in production. */
-const bookmark = (world: World.World): void => {
+export const bookmark = (world: World.World): void => {
   Loop.after(world.loop, undefined, bookmarkMillis, () => {
     MemoryStore.Core.bookmark(world.core)
     bookmark(world)
@@ -146,7 +164,7 @@ const bookmark = (world: World.World): void => {
 }
 
 /** Runs until then. `false`: a law broke, or the world does not come to rest. */
-const until = (world: World.World, millis: number, isEnough: () => boolean = () => false): boolean => {
+export const until = (world: World.World, millis: number, isEnough: () => boolean = () => false): boolean => {
   const isQuiet = Loop.runUntil(world.loop, millis, world.spec.maxSteps, () => isOver(world) || isEnough())
   if (!isQuiet) {
     const what = `${world.writes} writes, ${world.passes} passes`
@@ -169,11 +187,12 @@ const phaseTwo = (world: World.World): void => {
 }
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
-const settle = (world: World.World): void => {
+export const settle = (world: World.World): void => {
+  const from = world.loop.steps
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
-    if (isAtRest(world)) return
+    if (isAtRest(world) && hasLookedAgain(world, from)) return
   }
   const { passes, writes } = world
   if (!until(world, last + 10 * 60_000) || world.writes === writes) return
@@ -184,9 +203,18 @@ const settle = (world: World.World): void => {
 const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
 
 const isAtRest = (world: World.World): boolean =>
-  world.loop.now - world.lastWriteAt >= restMillis && world.current?.process.isAlive === true &&
+  world.loop.now - world.lastWriteAt >= restMillis && world.current !== undefined &&
+  [world.current, ...world.standbys.values()].every(({ process: { held, isAlive } }) =>
+    isAlive && held === undefined
+  ) &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
-  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass))
+  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) && !Bounds.isWanted(world)
+
+/** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
+const hasLookedAgain = (world: World.World, from: number): boolean =>
+  [...world.ended].every(([here, end]) =>
+    end !== "RequeueAfter" || (world.started.get(here.slice(here.indexOf(" ") + 1)) ?? 0) > from
+  )
 
 const isPoisoned = (world: World.World, name: string): boolean => {
   const pass = world.notes.lastPasses.get(name)
@@ -194,29 +222,29 @@ const isPoisoned = (world: World.World, name: string): boolean => {
 }
 
 /** P5, at rest: every pass once more. */
-const runsAgain = (world: World.World): void => {
-  Again.begin(world)
+const runsAgain = (world: World.World, isControl = false): void => {
+  if (!isControl) Again.begin(world)
   until(world, world.loop.now + Again.millis)
   Again.end(world)
 }
 
 /** P19: who starts at rest has nothing to do. */
-const restartIsNoOp = (world: World.World): void => {
-  const { current, writes } = world
+const goOn = (world: World.World, isControl: boolean): void => {
+  const { current } = world
   if (current === undefined) return
   world.isEnding = true
-  World.tell(world, "world", "restarted at rest")
-  kill(world, current.process)
+  if (!isControl) {
+    World.tell(world, "world", "restarted at rest")
+    for (const { process } of [current, ...world.standbys.values()]) kill(world, process)
+  }
   until(world, world.loop.now + restartMillis + restMillis)
-  if (world.writes === writes) return
-  World.violate(world, "P19", `a restart at rest made ${world.writes - writes} writes`)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // users
 // ---------------------------------------------------------------------------------------------------------------------
 
-const takeStep = (world: World.World): void => {
+export const takeStep = (world: World.World): void => {
   const step = world.spec.steps[world.stepsTaken]
   if (step === undefined || isOver(world)) return
   world.stepsTaken++
@@ -230,15 +258,16 @@ const takeStep = (world: World.World): void => {
 
 /** Between two steps the world is at rest: what can happen to it then. */
 const interlude = (world: World.World): void => {
+  for (const standby of world.standbys.values()) disturb(world, standby)
   const { current } = world
   if (current === undefined || !current.process.isAlive) return
   Checks.between(world)
   const offered = [
-    "restart",
-    "stop",
+    ...disturbances(current),
     "overlap",
+    "ahead",
+    "back",
     ...BootFaults.alternatives(world),
-    "again",
     ...Isolation.offered(world),
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
@@ -247,6 +276,8 @@ const interlude = (world: World.World): void => {
   const [fault, argument = ""] = alternative.split(":")
   World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "ahead" || fault === "back") return Time.jump(world, fault)
+  if (fault === "pause") return Time.pause(world, current.process)
   if (fault === "again") return runsAgain(world)
   if (fault === "poison") return void (world.notes.poisoned = argument)
   if (fault === "stop") return stop(world, current)
@@ -256,6 +287,24 @@ const interlude = (world: World.World): void => {
   until(world, world.loop.now + 2 * restartMillis)
   world.oldView = undefined
   world.lateList = undefined
+}
+
+/** What can happen to a process at rest. One that stands still hears no signal. */
+const disturbances = ({ process }: World.Running): ReadonlyArray<string> =>
+  process.held === undefined ? ["restart", "stop", "pause", "again"] : ["restart"]
+
+/** The same for a replica. */
+const disturb = (world: World.World, replica: World.Running): void => {
+  const { process } = replica
+  if (!process.isAlive) return
+  const offered = disturbances(replica).filter((fault) => fault !== "again" && isWanted(world, fault))
+  const fault = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}/${process.name}`, offered)
+  if (fault === undefined) return
+  World.tell(world, process.label, sentence(fault), true)
+  if (fault === "pause") return Time.pause(world, process)
+  if (fault === "stop") return stop(world, replica)
+  kill(world, process)
+  until(world, world.loop.now + 2 * restartMillis)
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
@@ -284,19 +333,19 @@ const remove = (world: World.World, text: string): void => {
 // the process
 // ---------------------------------------------------------------------------------------------------------------------
 
-const kill = (world: World.World, process: Loop.Process): void => {
+export const kill = (world: World.World, process: Loop.Process): void => {
   Loop.kill(world.loop, process)
   for (const passes of [world.running, world.ended, world.notes.lastPasses]) {
     for (const name of passes.keys()) if (name.startsWith(`${process.label} `)) passes.delete(name)
   }
   world.notes.probes.delete(process.label)
-  const isCurrent = world.current?.process === process
-  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1))
+  const isCurrent = [world.current, ...world.standbys.values()].some((running) => running?.process === process)
+  if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1, process.name))
 }
 
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
-const overlap = (world: World.World, process: Loop.Process): void => {
-  boot(world, process.boot + 1)
+export const overlap = (world: World.World, process: Loop.Process): void => {
+  boot(world, process.boot + 1, process.name)
   Loop.after(world.loop, undefined, overlapMillis, () => {
     if (!process.isAlive) return
     World.tell(world, process.label, "ended")
@@ -306,9 +355,10 @@ const overlap = (world: World.World, process: Loop.Process): void => {
 }
 
 /** P13: a graceful stop ends within its bound, and nothing is written after it. */
-const stop = (world: World.World, { fiber, process }: World.Running): void => {
+export const stop = (world: World.World, { fiber, process }: World.Running): void => {
   fiber.interruptUnsafe()
   if (!until(world, world.loop.now + stopMillis)) return
+  if (process.held !== undefined && !until(world, world.loop.now + stopMillis)) return // it stood still meanwhile
   if (!process.isAlive) return // killed while it stopped
   if (fiber.pollUnsafe() === undefined) {
     return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
@@ -318,9 +368,9 @@ const stop = (world: World.World, { fiber, process }: World.Running): void => {
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
-const boot = (world: World.World, number: number): void => {
+export const boot = (world: World.World, number: number, name = "ctl"): void => {
   if (number > 1 && Starts.isKnown(world)) return
-  const process = Loop.startProcess(world.loop, "ctl", number)
+  const process = Loop.startProcess(world.loop, name, number)
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
@@ -349,7 +399,9 @@ const boot = (world: World.World, number: number): void => {
     Effect.provideContext(seams(world, process))
   )
   Notes.clockBegins(world.notes)
-  world.current = { process, fiber: Loop.fork(process, program) }
+  const running = { process, fiber: Loop.fork(process, program) }
+  if (name === "ctl") world.current = running
+  else world.standbys.set(name, running)
 }
 
 /** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */
@@ -383,12 +435,13 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     world.started.set(name, world.loop.steps)
     Asides.passStarted(world, process.label, pass)
   },
-  passEnded: (pass, end) => {
+  passEnded: (pass, end, error) => {
+    Asides.passEnded(world, process.label, pass, end, error)
     const name = nameOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
-    Asides.passEnded(world, process.label, pass, end)
+    world.passLog?.push({ process: process.label, pass, end })
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })

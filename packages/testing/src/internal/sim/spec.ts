@@ -1,6 +1,7 @@
 /** What is simulated, with every default filled in. */
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
+import type { Admission } from "./admission.ts"
 import type { Checks } from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
@@ -27,6 +28,10 @@ export const faults = [
   "unsynced",
   "delete",
   "overlap",
+  "pause",
+  "ahead",
+  "back",
+  "unordered",
   "poison",
   "outage"
 ] as const
@@ -54,6 +59,10 @@ export const inWords: Readonly<Record<Fault, string>> = {
   unsynced: "process killed, and one kind's first list came long after the others",
   delete: "somebody deleted the object",
   overlap: "a second process started, and the first went on for 30 s",
+  pause: "the process stood still for 45 s",
+  ahead: "the clock on the wall jumped 12 h ahead",
+  back: "the clock on the wall jumped 30 s back",
+  unordered: "the list came in the opposite order",
   poison: "from here on all that the passes of its key change is refused",
   outage: "the watch was cut, and could not be opened again for 5 s"
 }
@@ -75,6 +84,10 @@ export interface Spec {
   readonly external: ReadonlyArray<External<unknown, unknown>>
   readonly actors: ReadonlyArray<Actor>
   readonly faults: ReadonlySet<Fault>
+  /** What the server makes of what is written. */
+  readonly admit: ReadonlyArray<Admission>
+  /** Processes that run the Layer at once. */
+  readonly replicas: number
   /** Laws that do not hold by design, with the reason. */
   readonly except: { readonly [law: string]: string | undefined }
   readonly seed: number

@@ -47,6 +47,8 @@ export interface Line {
 /** The store as it is, past every cache. */
 export interface View {
   readonly get: <A extends Resource.Any>(kind: Kind.Kind<A>, key: string | Resource.KeyInput) => A | undefined
+  /** Wall time in milliseconds. */
+  readonly now: number
   readonly list: <A extends Resource.Any>(kind: Kind.Kind<A>) => ReadonlyArray<A>
   /** The fake of an external service, one for the whole run. */
   readonly external: <F>(external: External<unknown, F>) => F

@@ -11,7 +11,8 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import * as Admission from "./admission.ts"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
 import * as Choices from "./choices.ts"
@@ -39,6 +40,12 @@ export interface Hooks {
   readonly takeStep: (world: World) => void
   /** Ends a process, which starts anew a second later. */
   readonly kill: (world: World, process: Loop.Process) => void
+}
+
+export interface EndedPass {
+  readonly process: string
+  readonly pass: Pass.Pass
+  readonly end: Controller.End
 }
 
 /** Whose turn it is, and what a line says of it. */
@@ -75,6 +82,8 @@ export interface World {
   nextStepAt: number
   /** A hash of all that external services were asked and answered, and of the steps in between, where it can be told. */
   asked: number | undefined
+  /** Others that run the same Layer, by name. */
+  readonly standbys: Map<string, Running>
   /** Off for good in phase two. */
   hasFaults: boolean
   /** All is checked but the restart at rest. */
@@ -108,6 +117,10 @@ export interface World {
   readonly informed: Set<string>
   /** What the trace is told; kept only where it is asked for. */
   readonly lines: Array<Line> | undefined
+  /** Passes that ended; kept only where lines are. */
+  readonly passLog: Array<EndedPass> | undefined
+  /** By kind: watches whose events wait until they are let go, by what lets them. */
+  readonly held: Map<string, Array<() => void>>
   /** The user's calls, where the run is told. */
   readonly calls: Calls.Calls | undefined
   /** The call that takes its turn now: lines of its process are its doing. */
@@ -139,7 +152,7 @@ export const make = (
   const loop = Loop.make(spec.seed)
   const random = randomness.service(randomness.seedOf(`${spec.seed}/store`))
   const core = MemoryStore.Core.make("birth", { ...MemoryStore.Core.defaults, freeze: true })
-  const driver = MemoryStore.fromCore(core)
+  const driver = Admission.wrap(MemoryStore.fromCore(core), core, spec.admit, () => Loop.wallMillis(loop))
   const world: World = {
     spec,
     hooks,
@@ -155,6 +168,7 @@ export const make = (
     starts,
     nextStepAt: Infinity,
     asked: randomness.hash(""),
+    standbys: new Map(),
     hasFaults: true,
     isEnding: false,
     violation: undefined,
@@ -175,6 +189,8 @@ export const make = (
     lines: calls === undefined ? undefined : [],
     calls,
     turn: undefined,
+    passLog: calls === undefined ? undefined : [],
+    held: new Map(),
     hash: randomness.hash(""),
     started: new Map(),
     ended: new Map(),
@@ -314,6 +330,9 @@ const observed = (world: () => World, by: string, driver: StoreDriver.Service): 
 })
 
 const viewOf = (world: () => World): View => ({
+  get now() {
+    return Loop.wallMillis(world().loop)
+  },
   get: (kind, key) => {
     const { name, namespace } = typeof key === "string" ? { name: key, namespace: undefined } : key
     const scoped = kind.address.scope === "Cluster" ? "" : namespace ?? "default"

@@ -1,6 +1,6 @@
 /** P12: work and memory are bounded by what there is. */
 import * as Result from "effect/Result"
-import { type Controller, MemoryStore } from "setpoint"
+import { type Controller, MemoryStore, type Pass } from "setpoint"
 import * as World from "../world.ts"
 import { answer } from "./objects.ts"
 
@@ -40,6 +40,14 @@ export const atRest = (world: World.World): void => {
     else World.violate(world, "P12", `${nameOf(key)} is gone, and still kept: ${stateOf(key, end)}`)
   }
 }
+
+const ownTimers: ReadonlySet<string> = new Set<Pass.Cause["_tag"]>(["RequeueAfter", "Recheck"])
+
+/** Whether a key waits to be run for what happened, not only by a timer of its own. */
+export const isWanted = (world: World.World): boolean =>
+  keysOf(world).some(({ causes, paused, place }) =>
+    !paused && place !== "idle" && place !== "running" && causes.some(({ _tag }) => !ownTimers.has(_tag))
+  )
 
 const keysOf = (world: World.World): ReadonlyArray<Controller.ProbedKey> =>
   (world.notes.probes.get(world.current?.process.label ?? "") ?? []).flatMap((probe) => answer(world, probe.keys) ?? [])

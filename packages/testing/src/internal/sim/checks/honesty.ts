@@ -27,7 +27,9 @@ export const onChange = (world: World.World, change: Change): void => {
 const note = (world: World.World, { before, by, object, type }: Change): void => {
   const { matched, movedAt, touchedAt } = world.notes
   const { generation, uid } = object.metadata
-  if (before?.metadata.generation !== generation) movedAt.set(uid, world.loop.steps)
+  if (before?.metadata.generation !== generation) {
+    movedAt.set(uid, { loopSteps: world.loop.steps, workloadSteps: world.stepsTaken })
+  }
   if (World.isOutsider(world, by)) touchedAt.set(uid, world.loop.steps)
   if (type === "removed") { for (const map of [matched, movedAt]) map.delete(uid) }
   const { matches } = world.spec
@@ -55,10 +57,11 @@ const readyMeansMatching = (world: World.World, object: Resource.Raw): void => {
   World.violate(world, "P9", `${nameOf(object)} says it is Ready at generation ${generation}, and never matched it`)
 }
 
-/** Whoever else changed the world since may have undone in between what the pass had seen. */
-const wasInterferedWith = (world: World.World, uid: string): boolean => {
-  const moved = world.notes.movedAt.get(uid) ?? 0
-  return [...world.notes.touchedAt].some(([other, step]) => other !== uid && step >= moved)
+/** Whoever else changed the world since, here or outside, may have undone in between what the pass had seen. */
+const wasInterferedWith = ({ notes, stepsTaken }: World.World, uid: string): boolean => {
+  const moved = notes.movedAt.get(uid)
+  return moved === undefined || moved.workloadSteps !== stepsTaken ||
+    [...notes.touchedAt].some(([other, step]) => other !== uid && step >= moved.loopSteps)
 }
 
 const timesMoveWithTheStatus = (world: World.World, before: Resource.Raw, after: Resource.Raw): void => {

@@ -21,7 +21,7 @@ export const isPoisoned = ({ notes }: World.World, pass: Pass.Pass | undefined):
 /** Before the next step: who was wanted since the last has had a pass. */
 export const between = (world: World.World): void => {
   const { poisoned } = world.notes
-  if (poisoned === undefined) return
+  if (poisoned === undefined || world.current?.process.held !== undefined) return // who stands still hears nothing
   for (const object of Passes.unheard(world)) {
     if (aboutOf(object) === poisoned) continue
     World.violate(world, "P14", `${nameOf(object)} changed and no pass began since, while ${poisoned} fails for ever`)

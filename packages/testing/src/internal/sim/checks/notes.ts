@@ -35,8 +35,8 @@ export interface Notes {
   readonly followed: WeakSet<Informer.Informer>
   /** P9: by uid, the generation at which it was last seen to match. */
   readonly matched: Map<string, number>
-  /** P9: by uid, the step of the loop at which its generation moved, and at which somebody else changed it. */
-  readonly movedAt: Map<string, number>
+  /** P9: by uid, when its generation moved, and the step of the loop at which somebody else changed it. */
+  readonly movedAt: Map<string, { readonly loopSteps: number; readonly workloadSteps: number }>
   readonly touchedAt: Map<string, number>
   /** P10: the highest epoch by lease, and by process and registration the fence of its last write. */
   readonly epochs: Map<string, number>

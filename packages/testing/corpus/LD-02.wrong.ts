@@ -1,0 +1,55 @@
+/** A renewal that fails is tried again and again, and the loss of the lease is never told. kubernetes/kubernetes#23731 */
+import { Sim } from "@setpoint/testing"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Controller, Pass, Reconciler, Store } from "setpoint"
+import { App, createApp, resizeApp } from "./kit.ts"
+import { elect, fakeLock, type Lock, Pod } from "./lock.ts"
+
+const lock = fakeLock()
+
+const appsOf = (epoch: number) =>
+  Reconciler.make(App, {
+    reconcile: Effect.fnUntraced(function*({ name }) {
+      const { spec } = yield* Store.get(App, { name })
+      yield* Store.ensure(Pod, { name }, (pod) => ({
+        metadata: { name },
+        spec: pod?.spec.size === spec.size ? pod.spec : { ...spec, epoch }
+      }))
+    })
+  })
+
+const lost = (hold: ReturnType<Lock["Service"]["hold"]>) =>
+  Effect.sleep("5 seconds").pipe(
+    Effect.andThen(Effect.timeoutOrElse(hold, { duration: "5 seconds", orElse: () => Effect.undefined })),
+    Effect.catch(() => Effect.undefined),
+    Effect.forever
+  )
+
+const lead = Effect.fnUntraced(function*(epoch: number, isFenced: boolean) {
+  const controller = yield* Controller.Controller
+  const fence = isFenced ? { lease: "apps", epoch } : undefined
+  if (isFenced) yield* Effect.orDie(Store.fence("apps", epoch))
+  yield* Effect.provideService(controller.register(appsOf(epoch)), Pass.Fence, fence)
+})
+
+const optionsOf = (isFenced: boolean): Sim.Options<App, Lock> => ({
+  controllers: Layer.effectDiscard(elect(lost, (epoch) => lead(epoch, isFenced))).pipe(
+    Layer.provide(Controller.layer())
+  ),
+  workload: Sim.script([createApp(1), resizeApp(2), resizeApp(3)]),
+  replicas: 2,
+  external: [lock],
+  matches: ({ metadata, spec }, world) => world.get(Pod, metadata.name)?.spec.size === spec.size,
+  never: {
+    "one that leads no more has written": (world, { by, object, type }) =>
+      by.startsWith("ctl") && object.kind === "Pod" && type !== "removed" &&
+      Pod.decode(object).pipe((pod) =>
+        pod._tag === "Success" && pod.success.spec.epoch < world.external(lock).lease.epoch
+      )
+  }
+})
+
+/** Without the fence, which a store holds a leader to. */
+export const options = optionsOf(false)
+export const fenced = optionsOf(true)
