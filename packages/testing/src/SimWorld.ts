@@ -168,18 +168,13 @@ export const make = <S = never>(options: Options<S>): Effect.Effect<SimWorld> =>
   Effect.sync(() => {
     const wanted: Array<Wanted> = []
     const calls = Calls.make((...answer) => Asides.answered(world, ...answer))
-    const world: World.World = World.make(
-      specOf(options),
-      sourceOf(wanted),
-      calls,
-      Known.make(undefined, undefined, false),
-      {
-        judge: Runs.judge,
-        look: Checks.look,
-        takeStep: () => {},
-        kill: Runs.kill
-      }
-    )
+    const starts = Known.make(undefined, undefined, false)
+    const world: World.World = World.make(specOf(options), sourceOf(wanted), calls, starts, {
+      judge: Runs.judge,
+      look: Checks.look,
+      takeStep: () => {},
+      kill: Runs.kill
+    })
     const act = <A>(run: () => A): A => acting(world, run)
     act(() => {
       Runs.bookmark(world)

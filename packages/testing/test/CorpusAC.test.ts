@@ -24,6 +24,7 @@ import * as IS10Wrong from "../corpus/IS-10.wrong.ts"
 import * as IS11 from "../corpus/IS-11.right.ts"
 import * as IS11Wrong from "../corpus/IS-11.wrong.ts"
 import type { Cloud } from "../corpus/kit.ts"
+import type { Lock } from "../corpus/lock.ts"
 import * as ST01 from "../corpus/ST-01.right.ts"
 import * as ST01Wrong from "../corpus/ST-01.wrong.ts"
 import * as ST02 from "../corpus/ST-02.right.ts"
@@ -56,13 +57,15 @@ import * as UN01 from "../corpus/UN-01.right.ts"
 import * as UN01Wrong from "../corpus/UN-01.wrong.ts"
 import * as UN02 from "../corpus/UN-02.right.ts"
 import * as UN02Wrong from "../corpus/UN-02.wrong.ts"
+import * as UN04 from "../corpus/UN-04.right.ts"
+import * as UN04Wrong from "../corpus/UN-04.wrong.ts"
 import * as UN05 from "../corpus/UN-05.right.ts"
 import * as UN05Wrong from "../corpus/UN-05.wrong.ts"
 import * as UN06 from "../corpus/UN-06.right.ts"
 import * as UN06Wrong from "../corpus/UN-06.wrong.ts"
-import { specify } from "./support/corpus.ts"
+import { type Shape, specify } from "./support/corpus.ts"
 
-specify<Cloud>([
+const shapes: ReadonlyArray<Shape<Cloud | Lock>> = [
   { id: "IS-01", wrong: IS01Wrong, right: IS01, law: "P1", least: 1 },
   { id: "IS-02", wrong: IS02Wrong, right: IS02, law: "P1", least: 1 },
   { id: "IS-03", wrong: IS03Wrong, right: IS03, law: "P1", least: 1 },
@@ -110,9 +113,18 @@ specify<Cloud>([
     least: 1,
     published: "ctl/informer/App.example.dev/event:App/a#2=expire"
   },
+  { id: "UN-04", wrong: UN04Wrong, right: UN04, law: "P1", least: 1, published: "ctl/apps/a/2/Lock.hold=kill-after" },
   { id: "UN-05", wrong: UN05Wrong, right: UN05, law: "P1", least: 1 },
   { id: "UN-06", wrong: UN06Wrong, right: UN06, law: "P4", least: 0 }
-])
+]
+
+specify(shapes)
+
+it("every shape of these classes is asked", () => {
+  const files = Fs.readdirSync(new URL("../corpus", import.meta.url))
+  const ids = files.flatMap((file) => /^((?:IS|ST|UN)-\d\d)\.wrong\.ts$/.exec(file)?.[1] ?? [])
+  assert.deepStrictEqual(shapes.map(({ id }) => id), ids.toSorted())
+})
 
 describe("the README", () => {
   it.effect("shows what the search says of IS-01, to the letter", () =>

@@ -33,7 +33,7 @@ const holds = <A, S>(title: string, options: Sim.Options<A, S>) =>
       Effect.catch(({ deviations, law, report }) =>
         Effect.sync(() => assert.fail(`${law} with ${deviations} deviations\n${report}`))
       )
-    ))
+    ), 120_000)
 
 /** A label selects the parts of an App, whoever owns them. */
 const partsOf = (name: string) => Store.list(Part, { selector: `app=${name}` })

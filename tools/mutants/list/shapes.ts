@@ -1,6 +1,10 @@
 /**
  * The shapes of published bugs of engines (EN-*) and of watches and caches (WA-*), planted in ours. Where a shape has two
  * forms here, one in the reader and one in the store, or in two places of the reader, each is a mutant.
+ *
+ * Three are found by their laws' own tests alone. What WA-04 repeats, in the reader as in the store, the informer refuses and
+ * lists anew: no reconciler sees it. What WA-03-synced claims lasts until the relist, and is true of all that a pass acts on
+ * at rest.
  */
 import { contract, type Mutant, simulator, source, test } from "../mutant.ts"
 

@@ -38,10 +38,10 @@ export interface Run {
   readonly hash: number
   /** Everything that was there at rest; `undefined` where a violation came first, or the run was cut. */
   readonly end: string | undefined
-  /** Alternatives that would have come where it was cut. */
-  readonly after: number
   /** After the checks at rest. */
   readonly writesAtRest: number
+  /** Alternatives that would have come where it was cut. */
+  readonly after: number
   /** How often each object was made and deleted. */
   readonly counts: Checks.Baseline["counts"]
   /** With what they were in this run. */
@@ -70,10 +70,10 @@ const stopMillis = 60_000
 export const run = (spec: Spec, source: Choices.Source, options: {
   readonly isRecorded: boolean
   readonly plain: Checks.Baseline | undefined
-  /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
-  readonly starts?: Known.Starts | undefined
   /** Whether the process goes on at rest, where else it is restarted: what then still happens, time alone has brought. */
   readonly isControl?: boolean
+  /** Starts that are known, and how many deviations the list has: see `starts.ts`. */
+  readonly starts?: Known.Starts | undefined
 }): Run => {
   const starts = options.starts ?? Known.make(undefined, undefined, false)
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined

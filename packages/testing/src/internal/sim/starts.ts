@@ -27,14 +27,12 @@ export const isKnown = (world: World.World): boolean => {
   return false
 }
 
-/** Nothing odd is to come, and nobody else acts or is about to: no timer but the store's own. */
-const isSettled = (
-  { choices, current, hasFaults, lateList, loop, oldView, spec, starts, violation }: World.World
-): boolean =>
+/** Nothing odd is to come, and nobody else acts or is about to: no process, no timer but the store's own. */
+const isSettled = ({ choices, current, hasFaults, lateList, loop, oldView, starts, violation }: World.World): boolean =>
   violation === undefined && current?.process.isAlive !== true && oldView === undefined && lateList === undefined &&
   (!hasFaults || choices.taken.length === starts.deviations) &&
   loop.head === loop.ready.length && loop.calls.length === 0 && loop.arrivals.length === 0 &&
-  loop.timers.length <= 1 && spec.replicas === 1
+  loop.timers.length <= 1
 
 /** A step that comes so soon may come before the process is up: how soon is a part of the key. */
 const soonMillis = 10_000
@@ -102,8 +100,8 @@ const keyOf = (world: World.World): number | undefined => {
     soon < soonMillis ? soon : "later",
     world.isEnding ? undefined : spec.workload,
     unmet(world),
-    others(world),
     loop.wallShift,
+    others(notes),
     [...notes.waits].map(([about, { millis }]) => [about, Math.floor((loop.now - millis) / 1000)]),
     [...world.outages].filter(([, until]) => until > loop.now),
     Object.entries(world).filter(([name]) => !leftOut.has(name)),
@@ -113,13 +111,12 @@ const keyOf = (world: World.World): number | undefined => {
   return text === undefined ? undefined : randomness.hash(text) * 2 ** 21 + (randomness.hash(text, 1) >>> 11)
 }
 
-/** P9: whether others were touched since an object's generation moved. */
-const others = ({ notes: { movedAt, touchedAt }, stepsTaken }: World.World): ReadonlyArray<unknown> =>
-  [...movedAt].map(([uid, moved]) => [
-    uid,
-    moved.workloadSteps === stepsTaken,
-    [...touchedAt].some(([other, at]) => other !== uid && at >= moved.loopSteps)
-  ])
+/** P9: whether anything was done since an object's generation moved. */
+const others = ({ movedAt, touchedAt }: Notes): ReadonlyArray<unknown> =>
+  [...movedAt].map(([uid, { loopSteps, workloadSteps }]) => {
+    const isTouched = [...touchedAt].some(([other, at]) => other !== uid && at >= loopSteps)
+    return [uid, workloadSteps, isTouched]
+  })
 
 /** P11: whether the last wish about a key was heard, by a pass that began after it. */
 const unmet = ({ started, wanted }: World.World): ReadonlyArray<unknown> =>

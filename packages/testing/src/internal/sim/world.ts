@@ -77,13 +77,13 @@ export interface World {
   readonly externals: Map<string, unknown>
   readonly actor: Context.Context<never>
   current: Running | undefined
+  /** Others that run the same Layer, by name. */
+  readonly standbys: Map<string, Running>
   readonly starts: Starts
   /** When the user's next step is due. */
   nextStepAt: number
   /** A hash of all that external services were asked and answered, and of the steps in between, where it can be told. */
   asked: number | undefined
-  /** Others that run the same Layer, by name. */
-  readonly standbys: Map<string, Running>
   /** Off for good in phase two. */
   hasFaults: boolean
   /** All is checked but the restart at rest. */
@@ -165,10 +165,10 @@ export const make = (
     externals: new Map(),
     actor: Context.make(Clock.Clock, Loop.clockOf(loop, () => undefined)).pipe(Context.add(Random.Random, random)),
     current: undefined,
+    standbys: new Map(),
     starts,
     nextStepAt: Infinity,
     asked: randomness.hash(""),
-    standbys: new Map(),
     hasFaults: true,
     isEnding: false,
     violation: undefined,
