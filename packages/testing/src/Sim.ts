@@ -326,7 +326,7 @@ export const allFaults: ReadonlyArray<Fault> = faults
  * const widgets = Reconciler.make(Widget, {
  *   owns: [Volume],
  *   reconcile: Effect.fnUntraced(function*(request) {
- *     const widget = yield* Store.get(Widget, request)
+ *     const widget = yield* Store.latest(Widget, request)
  *     const owned = yield* Owner.setController({ metadata: { name: request.name }, spec: widget.spec }, widget)
  *     yield* Store.ensure(Volume, request, () => owned)
  *   })

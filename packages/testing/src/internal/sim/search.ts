@@ -70,6 +70,7 @@ const meaningless = ({ matches, steps }: Spec, plain: Run): Violation | undefine
 
 function* exhaust(self: Searching, plain: Run, options: Options): Search<Searched | undefined> {
   let nodes: ReadonlyArray<Node> = [{ plan: [], points: plain.points, from: 0 }]
+  let covered = 0 // lists of the depth to come that need no run
   for (let depth = 1; depth <= options.depth; depth++) {
     const count = nodes.reduce((sum, node) => sum + alternativesIn(node), 0)
     if (depth > 1 && count > options.maxRuns) {
@@ -78,6 +79,7 @@ function* exhaust(self: Searching, plain: Run, options: Options): Search<Searche
     }
     self.progress = { phase: "exhaustive", depth, done: 0, of: count }
     const next: Array<Node> = []
+    let coveredNext = 0
     for (const node of nodes) {
       for (const deviation of deviations(node)) {
         const plan = [...node.plan, deviation.deviation]
@@ -85,10 +87,12 @@ function* exhaust(self: Searching, plain: Run, options: Options): Search<Searche
         if (tried.violation !== undefined) return found(self, self, tried.violation, plan, undefined)
         if (depth === options.depth) continue
         next.push({ plan, points: tried.points, from: deviation.index + 1 })
-        self.pruned += tried.after
+        coveredNext += tried.after
       }
     }
     self.depth = depth
+    self.pruned += covered
+    covered = coveredNext
     nodes = next
   }
   return undefined
