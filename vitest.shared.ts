@@ -8,7 +8,7 @@ const config: ViteUserConfig = {
     sequence: { concurrent: true },
     // only so that a hang ends: tests of one file share its time, and the machine with others; mutants make tests hang
     testTimeout: Number(
-      process.env["SETPOINT_TEST_MILLIS"] ?? (process.env["SETPOINT_NIGHTLY"] === "1" ? 1_500_000 : 60_000)
+      process.env["SETPOINT_TEST_MILLIS"] ?? (process.env["SETPOINT_NIGHTLY"] === "1" ? 1_500_000 : 300_000)
     )
   }
 }

@@ -1,6 +1,6 @@
 /**
  * `pnpm nightly [part …]`: the tests in their large sizes, with a new seed each time. A part of the work (`kernel`,
- * `dynamic`) or a vitest project; all parts of the work where none is named.
+ * `dynamic`, `testing`) or a vitest project; all parts of the work where none is named.
  *
  * Tests read `SETPOINT_NIGHTLY` (1) and `SETPOINT_SEED`. To run a seed again: SETPOINT_SEED=… pnpm nightly PART
  */
@@ -9,19 +9,31 @@ import { conclude, isMain, runBin } from "./workspace.ts"
 
 const limitMinutes = 30
 
+const projects = (...names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.flatMap((name) => ["--project", name])
+
+/** Programs in the simulator, examples too, belong to `testing`. */
+const withoutSimulations = ["--exclude", "**/*.sim.test.ts"]
+
 /** A part of the work, by the projects and files that it is tested by. Any vitest project is a part too. */
 const parts: { readonly [part: string]: ReadonlyArray<string> } = {
-  kernel: [
-    "--project",
-    "setpoint",
-    "--project",
-    "@setpoint/testing",
-    "--project",
-    "@setpoint/sql",
-    "--project",
-    "fleet"
+  kernel: [...projects("setpoint", "@setpoint/sql", "fleet"), ...withoutSimulations],
+  dynamic: [
+    ...projects("setpoint", "blueprints"),
+    ...withoutSimulations,
+    "Watch",
+    "Dynamic",
+    "Instance",
+    "examples/blueprints"
   ],
-  dynamic: ["--project", "setpoint", "--project", "blueprints", "Watch", "Dynamic", "Instance", "examples/blueprints"]
+  testing: [
+    ...projects("@setpoint/testing", "hello", "owned", "testing-example", "own-store", "fleet", "blueprints"),
+    "packages/testing",
+    "examples/hello",
+    "examples/owned",
+    "examples/own-store",
+    ".sim.test"
+  ]
 }
 
 const runPart = (part: string, seed: string): ReadonlyArray<string> => {

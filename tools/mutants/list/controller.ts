@@ -198,8 +198,8 @@ export const controller: ReadonlyArray<Mutant> = [
     law: "E10",
     why: "what the store answered after an unknown outcome is not awaited: the next pass sees an older cache",
     file: source("internal/enginePass"),
-    find: "if (this.#isInDoubt) this.#awaits(",
-    replace: "if (this.#isInDoubt && object === undefined) this.#awaits(",
+    find: "const isAhead = this.#isInDoubt ||",
+    replace: "const isAhead = (this.#isInDoubt && object === undefined) ||",
     tests: [simulator("makes nothing twice"), test("ControllerReads", "E10")]
   },
   {
