@@ -37,6 +37,22 @@ describe("an owner that is gone, which its cache does not know", () => {
       assert.strictEqual(world.list(Part).length, 0)
     }))
 
+  it.effect("[E10] and has come again under its name: no later pass goes back to what the cache still holds", () =>
+    Effect.gen(function*() {
+      const world = yield* Sim.world({ controllers: keeps })
+      yield* world.run(create)
+      yield* world.settle
+      yield* world.hold(App)
+      yield* world.run(Store.deleteUnconditionally(App, { name: "a" }))
+      const app = yield* world.run(create)
+      yield* world.advance("5 seconds")
+      const part = world.get(Part, "a")
+      assert.isTrue(part !== undefined && Owner.isOwnedBy(part, app))
+      assert.strictEqual(part?.metadata.generation, 1)
+      yield* world.letGo(App)
+      yield* world.settle
+    }))
+
   it.effect("[E10] a part that somebody deleted is made again all the same", () =>
     Effect.gen(function*() {
       const world = yield* Sim.world({ controllers: keeps })

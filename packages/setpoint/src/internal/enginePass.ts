@@ -192,7 +192,10 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
     for (const object of objects) {
       this.#knows(store, kind, object)
-      if (this.#isInDoubt) this.#awaits(store, kind, keyOf(object), { object, removed: false }, KeyMemory.found)
+      const key = keyOf(object)
+      // Else a later pass would read from its cache what was before.
+      const mustWait = this.#isInDoubt || (this.#lostOwned && this.#isRequested(store, kind, key))
+      if (mustWait) this.#awaits(store, kind, key, { object, removed: false }, KeyMemory.found)
     }
   }
 
