@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type Kind, Outcome, Owner, Reconciler, Store } from "setpoint"
-import { App, createApp, found, kind, layerOf, resizeApp } from "../corpus/kit.ts"
+import { App, Cloud, createApp, fakeCloud, found, kind, layerOf, resizeApp } from "../corpus/kit.ts"
 
 const Pod = kind("Pod")
 
@@ -76,6 +76,45 @@ describe("a process that stands still", () => {
       }
       const { report, token } = yield* Effect.flip(Sim.check(options))
       assert.strictEqual(token, "world/step/1=pause", report)
+    }))
+})
+
+describe("a flood of edits", () => {
+  const calls = fakeCloud()
+  const flooded = (hasDone: (app: App) => boolean): Sim.Options<App, Cloud> => ({
+    controllers: layerOf(Reconciler.make(App, {
+      reconcile: Effect.fnUntraced(function*(request) {
+        const app = yield* Store.get(App, request)
+        if (hasDone(app)) return
+        yield* Effect.flatMap(Cloud, (cloud) => cloud.make(app.metadata.name))
+        yield* Store.updateStatus(App, app, { phase: "done", observedGeneration: app.metadata.generation ?? 0 })
+      })
+    })),
+    workload: Sim.script([createApp(1)]),
+    // one for the App, one for a second pass (P5), one for a restart (P19)
+    always: { "few calls": (world) => world.external(calls).things.length <= 3 },
+    external: [calls],
+    faults: ["flood"],
+    depth: 1,
+    random: 0
+  })
+
+  it.effect("finds who does what is costly once a pass, and not who does it once a state", () =>
+    Effect.gen(function*() {
+      const { law, token } = yield* Effect.flip(Sim.check(flooded(() => false)))
+      assert.deepStrictEqual([law, token], ["P6", "world/step/2=flood"])
+      yield* Sim.check(flooded(({ metadata, status }) => status?.observedGeneration === metadata.generation))
+    }))
+
+  it.effect("is outlasted by many keys, and leaves none of them behind", () =>
+    Sim.check({
+      controllers: layerOf(apps),
+      workload: Sim.changes(App, { names: 8 }),
+      matches,
+      faults: ["flood"],
+      depth: 1,
+      random: 0,
+      maxSteps: 200_000
     }))
 })
 

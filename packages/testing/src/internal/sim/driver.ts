@@ -324,9 +324,14 @@ const judged = (
   )
 
 /** A write of another actor that desires nothing: the object's revision moves on (X09). */
-const touch = (world: World.World, at: StoreDriver.KindAddress, key: Resource.Key): void => {
-  const patch = { metadata: { annotations: { [World.rivalAnnotation]: String(world.loop.steps) } } }
-  const options = { writeId: `rival-${world.loop.steps}`, hasStatus: true }
+export const touch = (
+  world: World.World,
+  at: StoreDriver.KindAddress,
+  key: Resource.Key,
+  mark = String(world.loop.steps)
+): void => {
+  const patch = { metadata: { annotations: { [World.rivalAnnotation]: mark } } }
+  const options = { writeId: `rival-${mark}-${key.namespace}/${key.name}`, hasStatus: true }
   World.at(world, World.write(world, "rival", at, { op: "patch", key, type: "merge", patch }, options))
 }
 

@@ -187,6 +187,12 @@ const table: ReadonlyArray<Entry> = [
     faults: ["early", "slow", "rival", "behind"],
     hint: "what was read may be out of date when the next call is made: carry its revision, and read again"
   },
+  {
+    laws: ends,
+    faults: ["flood"],
+    hint:
+      "a burst of changes is a few passes of one key: do what costs something once for each state, not once for each pass"
+  },
   { laws: ["P6"], hint: wasUnbound },
   {
     laws: ["P6"],

@@ -24,6 +24,7 @@ import * as Driver from "./driver.ts"
 import * as Guard from "./guard.ts"
 import * as Known from "./known.ts"
 import * as Loop from "./loop.ts"
+import * as Overload from "./overload.ts"
 import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
 import type { Line, Violation } from "./story.ts"
@@ -269,13 +270,16 @@ const interlude = (world: World.World): void => {
     "back",
     ...BootFaults.alternatives(world),
     ...Isolation.offered(world),
+    "flood",
     ...children(world).map((object) => `delete:${object.kind}/${World.keyText(object)}`)
   ].filter((alternative) => isWanted(world, alternative))
   const alternative = Choices.pick(world.choices, `world/step/${world.stepsTaken + 1}`, offered)
   if (alternative === undefined) return
   const [fault, argument = ""] = alternative.split(":")
-  World.tell(world, fault === "delete" ? "somebody" : current.process.label, sentence(alternative), true)
+  const isSomebodys = fault === "delete" || fault === "flood"
+  World.tell(world, isSomebodys ? "somebody" : current.process.label, sentence(alternative), true)
   if (fault === "delete") return remove(world, argument)
+  if (fault === "flood") return Overload.flood(world)
   if (fault === "ahead" || fault === "back") return Time.jump(world, fault)
   if (fault === "pause") return Time.pause(world, current.process)
   if (fault === "again") return runsAgain(world)

@@ -33,7 +33,8 @@ export const faults = [
   "back",
   "unordered",
   "poison",
-  "outage"
+  "outage",
+  "flood"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -64,7 +65,8 @@ export const inWords: Readonly<Record<Fault, string>> = {
   back: "the clock on the wall jumped 30 s back",
   unordered: "the list came in the opposite order",
   poison: "from here on all that the passes of its key change is refused",
-  outage: "the watch was cut, and could not be opened again for 5 s"
+  outage: "the watch was cut, and could not be opened again for 5 s",
+  flood: "somebody edited all objects of the workload 40 times at once"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean
