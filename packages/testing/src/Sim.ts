@@ -22,8 +22,8 @@
  * alone (`old-kind`); somebody deletes an object that the workload did not make (`delete`); a second process starts while
  * the first goes on (`overlap`), as without a leader election, or with one that failed; from a step on all that the passes
  * of one key change is refused (`poison`); a watch is cut and cannot be opened for a while (`outage`); all objects of the
- * workload are edited 40 times at once (`flood`). A killed process runs nothing more, no finalizer either; it is built anew
- * a second later, from what is stored.
+ * workload are edited 40 times at once (`flood`); of two fibers that can run the later one goes first (`fibers`). A killed
+ * process runs nothing more, no finalizer either; it is built anew a second later, from what is stored.
  *
  * **Consistency** Checked in every run: the objects match at rest, or, without `matches`, the end is the plain run's (P1,
  * P2; P15 where nothing but the view differed); writes stop (P3); what is owned does not outlive its owners, and deletions
@@ -45,8 +45,6 @@
  * Limits, plainly: a bounded search is no proof; what needs three deviations or a long workload is left to chance. The
  * world is a model. A fake of an external service is as good as its author. Module-level variables, real I/O and worker
  * threads escape: the guard reports them, it does not contain them, and a loop without an Effect in it hangs.
- *
- * Not yet: the order of fibers as a choice.
  *
  * @since 0.1.0
  */
@@ -296,7 +294,7 @@ export class Counterexample extends Schema.TaggedError<Counterexample>()("Sim/Co
  * @since 0.1.0
  */
 export const defaultFaults: ReadonlyArray<Fault> = faults.filter((fault) =>
-  !["old", "old-kind", "delete", "overlap", "poison", "outage", "flood"].includes(fault)
+  !["old", "old-kind", "delete", "overlap", "poison", "outage", "flood", "fibers"].includes(fault)
 )
 
 /**

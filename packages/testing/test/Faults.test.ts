@@ -118,6 +118,35 @@ describe("a flood of edits", () => {
     }))
 })
 
+describe("fibers that run side by side", () => {
+  const noted = (write: (note: (size: number) => Effect.Effect<void>) => Effect.Effect<unknown>): Sim.Options<App> => ({
+    controllers: layerOf(Reconciler.make(App, {
+      owns: [Pod],
+      reconcile: Effect.fnUntraced(function*(request) {
+        const app = yield* Store.get(App, request)
+        const notes: Array<number> = []
+        yield* write((size) => Effect.andThen(Effect.yieldNow, Effect.sync(() => void notes.push(size))))
+        const owned = yield* Owner.setController({ metadata: { name: "a" }, spec: { size: notes[0] ?? 0 } }, app)
+        yield* Store.ensure(Pod, { name: "a" }, (pod) => pod ?? owned)
+      })
+    })),
+    workload: Sim.script([createApp(1)]),
+    faults: ["fibers"],
+    depth: 1,
+    random: 0
+  })
+
+  it.effect("come in any order where that is asked for", () =>
+    Effect.gen(function*() {
+      const { law, report, token } = yield* Effect.flip(
+        Sim.check(noted((note) => Effect.all([note(1), note(2)], { concurrency: "unbounded" })))
+      )
+      assert.strictEqual(law, "P2", report)
+      assert.match(token, /^ctl\/fibers(?:#\d+)?=fibers$/)
+      yield* Sim.check(noted((note) => Effect.all([note(1), note(2)])))
+    }))
+})
+
 describe("the clock on the wall", () => {
   it.effect("jumps, and the monotonic clock and timers do not", () =>
     Effect.gen(function*() {

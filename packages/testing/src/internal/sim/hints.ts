@@ -189,6 +189,11 @@ const table: ReadonlyArray<Entry> = [
   },
   {
     laws: ends,
+    faults: ["fibers"],
+    hint: "fibers that run side by side come in any order: let one wait for the other where that matters"
+  },
+  {
+    laws: ends,
     faults: ["flood"],
     hint:
       "a burst of changes is a few passes of one key: do what costs something once for each state, not once for each pass"

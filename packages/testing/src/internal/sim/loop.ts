@@ -65,6 +65,8 @@ export interface Loop {
   calls: Array<Item>
   arrivals: Array<Item>
   timers: Array<Timer>
+  /** Whether of two fibers of a process that can run the later one goes first; absent: never. */
+  turns: ((process: Process) => boolean) | undefined
   readonly seed: number
 }
 
@@ -78,6 +80,7 @@ export const make = (seed: number): Loop => ({
   calls: [],
   arrivals: [],
   timers: [],
+  turns: undefined,
   seed
 })
 
@@ -260,6 +263,7 @@ const turnMillis = 5
 
 /** One step of what can run now; else time moves to the next timer. `false`: nothing is left to do until then. */
 const step = (loop: Loop, until: number): boolean => {
+  if (loop.turns !== undefined) turn(loop, loop.turns)
   const ready = loop.ready[loop.head]
   if (ready !== undefined) {
     loop.head++
@@ -288,6 +292,16 @@ const step = (loop: Loop, until: number): boolean => {
   loop.now = Math.max(loop.now, timer.at)
   take("ready", timer)
   return true
+}
+
+/** Two fibers of one process can run: the later one may go first. */
+const turn = ({ head, ready }: Loop, turns: (process: Process) => boolean): void => {
+  const first = ready[head]
+  const second = ready[head + 1]
+  if (first?.process === undefined || second === undefined || first.process !== second.process) return
+  if (!turns(first.process)) return
+  ready[head] = second
+  ready[head + 1] = first
 }
 
 /** Runs until a virtual time. `false`: more than `maxSteps` in all: the world does not come to rest. */

@@ -29,6 +29,7 @@ import { faults, sentence, type Spec } from "./spec.ts"
 import * as Starts from "./starts.ts"
 import type { Line, Violation } from "./story.ts"
 import * as Time from "./time.ts"
+import * as Turns from "./turns.ts"
 import * as World from "./world.ts"
 
 /** What a run was. */
@@ -79,6 +80,7 @@ export const run = (spec: Spec, source: Choices.Source, options: {
   const starts = options.starts ?? Known.make(undefined, undefined, false)
   const calls = options.isRecorded ? Calls.make((...answer) => Asides.answered(world, ...answer)) : undefined
   const world: World.World = World.make(spec, source, calls, starts, { judge, look: Checks.look, takeStep, kill })
+  Turns.offer(world)
   const leak = guarded(world, () => {
     live(world)
     if (!isOver(world)) Checks.atRest(world, options.plain)

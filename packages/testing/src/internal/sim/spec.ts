@@ -34,7 +34,8 @@ export const faults = [
   "unordered",
   "poison",
   "outage",
-  "flood"
+  "flood",
+  "fibers"
 ] as const
 
 export type Fault = typeof faults[number]
@@ -66,7 +67,8 @@ export const inWords: Readonly<Record<Fault, string>> = {
   unordered: "the list came in the opposite order",
   poison: "from here on all that the passes of its key change is refused",
   outage: "the watch was cut, and could not be opened again for 5 s",
-  flood: "somebody edited all objects of the workload 40 times at once"
+  flood: "somebody edited all objects of the workload 40 times at once",
+  fibers: "of two fibers that could run the later one went first"
 }
 
 export type Matches = (object: Resource.Any, view: View) => boolean
