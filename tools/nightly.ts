@@ -38,7 +38,7 @@ const parts: { readonly [part: string]: ReadonlyArray<string> } = {
 
 const runPart = (part: string, seed: string): ReadonlyArray<string> => {
   console.log(`${part}: SETPOINT_SEED=${seed}`)
-  const { code, seconds } = runBin("vitest", ["run", ...(parts[part] ?? ["--project", part])], {
+  const { code, seconds } = runBin("vitest", ["run", "--maxWorkers=100%", ...(parts[part] ?? ["--project", part])], {
     env: { SETPOINT_NIGHTLY: "1", SETPOINT_SEED: seed },
     show: true,
     timeoutMillis: limitMinutes * 60_000
