@@ -30,7 +30,9 @@
  * namespace and selector; else by the store. A key whose passes wrote is *held*, a place in the queue and no worker, until
  * the covering caches have shown its acknowledged writes and deletes, for 10 seconds at most; then, or at once after an
  * unknown outcome or a new timeline, its next pass reads the store, and what was remembered is dropped when that pass
- * ends; what the store answered in such doubt is awaited as an acknowledged write is. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not remembered.
+ * ends with an Outcome: where it fails, its retry reads the store too. What the store answered in such doubt is awaited as an
+ * acknowledged write is. Within a pass, reads of a kind that it wrote go to the store. What no cache covers is not
+ * remembered.
  *
  * A pass that the deletion of an owned object woke reads its own object from the store (E10): it may be gone, and the
  * collector have taken what it owned, before the cache knows. Else the pass would make anew what the collector takes away,

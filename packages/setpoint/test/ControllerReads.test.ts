@@ -243,6 +243,32 @@ describe("reads in a pass", () => {
       assert.strictEqual((yield* store.list(Server)).items.length, 1)
     }))
 
+  it.effect("[E10] where that pass fails before it has read, its retry reads the store too", () =>
+    Effect.gen(function*() {
+      const { controller, ends, gate, provide, store } = yield* world
+      yield* store.create(Website, blog)
+      let passes = 0
+      const registration = yield* provide(controller.register(Reconciler.make(Website, {
+        owns: [Server],
+        reconcile: Effect.fnUntraced(function*() {
+          if (++passes === 2) return yield* Effect.fail("a test")
+          const { items } = yield* Store.list(Server)
+          if (items.length > 0) return
+          yield* Store.create(Server, { metadata: { generateName: "server-" }, spec: { port: 1 } })
+        })
+      })))
+      yield* registration.synced
+      gate.hold("Server")
+      gate.loseReply("Server")
+      assert.strictEqual(yield* Queue.take(ends), "Failed")
+      yield* TestClock.adjust("6 millis")
+      assert.strictEqual(yield* Queue.take(ends), "Failed")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Queue.take(ends), "Done")
+      assert.deepStrictEqual(gate.reads, ["list Server *"])
+      assert.strictEqual((yield* store.list(Server)).items.length, 1)
+    }))
+
   it.effect("[E10] what that pass found at the store is awaited from the cache: the next one does not see less", () =>
     Effect.gen(function*() {
       const { controller, ends, gate, provide, store } = yield* world

@@ -277,11 +277,15 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
     }
   }
 
-  /** The pass is over: what it was started without waiting for is dropped, if it read the store. */
-  ended(): void {
+  /**
+   * The pass is over: what it was started without waiting for is dropped, if it read the store. Where it failed it may not
+   * have come to that, and its retry reads the store as well.
+   */
+  ended(hasFailed: boolean): void {
     this.#hasEnded = true
+    if (hasFailed && this.#isInDoubt) KeyMemory.outcomeUnknown(this.request.memory ??= KeyMemory.make())
     const { memory } = this.request
-    if (memory === undefined || this.#before === undefined) return
+    if (hasFailed || memory === undefined || this.#before === undefined) return
     for (const write of this.#before) Feeds.stopWaiting(write.cache, write.object, this.request)
     KeyMemory.storeWasRead(memory, this.#before)
   }

@@ -31,6 +31,10 @@ export type PassEnd =
   /** Interrupted by shutdown, deregistration or the drain deadline. */
   | { readonly _tag: "Dropped" }
 
+/** Whether the pass came to its end: it has read what it wanted to read. */
+export const isOutcome = ({ _tag }: PassEnd): boolean =>
+  _tag === "Done" || _tag === "Requeue" || _tag === "RequeueAfter" || _tag === "Gone"
+
 const done: PassEnd = { _tag: "Done" }
 const requeue: PassEnd = { _tag: "Requeue" }
 const gone: PassEnd = { _tag: "Gone" }

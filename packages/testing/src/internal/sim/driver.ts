@@ -91,7 +91,7 @@ const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>)
       }
       Loop.call(world.loop, process, () => {
         // An interrupted call may have been sent: it takes effect all the same, as on a real connection (X12).
-        takeTurn(world, process, caller, call, reply, true)
+        takeTurn(world, process, caller, call, reply, undefined)
       })
       return Effect.sync(() => {
         isCancelled = true
@@ -99,16 +99,16 @@ const call = <A, E>(world: World.World, process: Loop.Process, call: Call<A, E>)
     })
   })
 
-/** What is told meanwhile of the process is the call's doing. */
+/** What is told meanwhile of the process is the call's doing. `putOff`: the point at which it was, which happens once. */
 const takeTurn = <A, E>(
   world: World.World,
   process: Loop.Process,
   caller: Caller,
   call: Call<A, E>,
   reply: (exit: Exit.Exit<A, E>) => void,
-  mayWait: boolean
+  putOff: string | undefined
 ): void => {
-  if (world.lines === undefined) return decide(world, process, caller, call, reply, mayWait)
+  if (world.lines === undefined) return decide(world, process, caller, call, reply, putOff)
   const { pass } = caller
   const site = call.site ?? caller.site
   const noting = (exit: Exit.Exit<A, E>) => {
@@ -116,7 +116,7 @@ const takeTurn = <A, E>(
     reply(exit)
   }
   world.turn = { who: process.label, site, pass: pass && Asides.passName(pass), bound: call.bound }
-  decide(world, process, caller, call, noting, mayWait)
+  decide(world, process, caller, call, noting, putOff)
   world.turn = undefined
 }
 
@@ -126,15 +126,15 @@ const decide = <A, E>(
   caller: Caller,
   call: Call<A, E>,
   reply: (exit: Exit.Exit<A, E>) => void,
-  mayWait: boolean
+  putOff: string | undefined
 ): void => {
   const willChange = call.willChange()
   if (willChange && Isolation.isPoisoned(world, caller.pass) && call.alternatives(caller).includes("refuse")) {
     return reply(Exit.fail(call.refused()))
   }
   const apply = () => actAs(world, caller, call.apply)
-  const offered = alternatives(world, process, caller, call, willChange, mayWait)
-  const name = mayWait ? Choices.numbered(world.choices, caller.name) : `${caller.name}~`
+  const offered = alternatives(world, process, caller, call, willChange, putOff === undefined)
+  const name = putOff === undefined ? Choices.numbered(world.choices, caller.name) : `${putOff}~`
   const alternative = Choices.pick(world.choices, name, offered)
   const tell = () => {
     if (alternative === undefined) return
@@ -169,9 +169,9 @@ const decide = <A, E>(
       return
     }
     case "pause":
-      return Time.pause(world, process, () => takeTurn(world, process, caller, call, reply, false))
+      return Time.pause(world, process, () => takeTurn(world, process, caller, call, reply, name))
     case "behind":
-      return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, false))
+      return Loop.arrive(world.loop, process, () => takeTurn(world, process, caller, call, reply, name))
     default:
       return reply(apply())
   }

@@ -237,6 +237,9 @@ export const after = (
 /** Whether something else than the running item waits for its turn: only then can an order be another. */
 export const isContended = (loop: Loop): boolean => loop.calls.length + loop.arrivals.length > 0
 
+/** Whether anything is on its way but by a timer. */
+export const isBusy = (loop: Loop): boolean => loop.ready.length > loop.head || isContended(loop)
+
 /** The passes that a timer will wake. */
 export const passesAsleep = (loop: Loop): ReadonlySet<Pass.Pass> =>
   new Set(loop.timers.flatMap(({ pass }) => pass ?? []))

@@ -211,7 +211,8 @@ const isAtRest = (world: World.World): boolean =>
     isAlive && held === undefined
   ) &&
   [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
-  [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) && !Bounds.isWanted(world)
+  !Loop.isBusy(world.loop) && [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) &&
+  !Bounds.isWanted(world)
 
 /** Who looks at the world from time to time, by `requeueAfter`, has looked at it as it is since then. */
 const hasLookedAgain = (world: World.World, from: number): boolean =>

@@ -213,6 +213,7 @@ export const tell = (world: World, who: string, text: string, isFault = false, c
   world.hash = randomness.hash(`${world.loop.now} ${who} ${text}\n`, world.hash)
   const turn = world.turn?.who === who ? world.turn : undefined
   world.lines?.push({ ...turn, millis: world.loop.now, who, text, isFault, change })
+  if (isFault && world.notes.again !== undefined) world.notes.again.isDisturbed = true // a reason to write (P5)
 }
 
 /** What the outside was asked and answered: where that is equal, in the same order, it is in the same state. */
