@@ -39,7 +39,10 @@ export const elect = <E, R>(
     const who = `process ${yield* Random.nextInt}`
     const hold = lock.hold(who)
     const term = Effect.gen(function*() {
-      const epoch = yield* Effect.catch(hold, () => Effect.undefined)
+      const epoch = yield* hold.pipe( // an answer that comes late may be of a lease that is over
+        Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.undefined }),
+        Effect.catch(() => Effect.undefined)
+      )
       if (epoch === undefined) return yield* Effect.sleep("5 seconds")
       yield* Effect.scoped(Effect.andThen(lead(epoch), lost(hold)))
     })
