@@ -31,7 +31,7 @@ const lost = (hold: ReturnType<Lock["Service"]["hold"]>) =>
 /** What an earlier leader has on its way is refused by the store. */
 const lead = Effect.fnUntraced(function*(epoch: number) {
   const controller = yield* Controller.Controller
-  yield* Effect.orDie(Store.fence("apps", epoch))
+  yield* Store.fence("apps", epoch)
   yield* Effect.provideService(controller.register(appsOf(epoch)), Pass.Fence, { lease: "apps", epoch })
 })
 

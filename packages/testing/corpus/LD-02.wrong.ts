@@ -29,7 +29,7 @@ const lost = (hold: ReturnType<Lock["Service"]["hold"]>) =>
 const lead = Effect.fnUntraced(function*(epoch: number, isFenced: boolean) {
   const controller = yield* Controller.Controller
   const fence = isFenced ? { lease: "apps", epoch } : undefined
-  if (isFenced) yield* Effect.orDie(Store.fence("apps", epoch))
+  if (isFenced) yield* Store.fence("apps", epoch)
   yield* Effect.provideService(controller.register(appsOf(epoch)), Pass.Fence, fence)
 })
 

@@ -44,7 +44,9 @@ export const elect = <E, R>(
         Effect.catch(() => Effect.undefined)
       )
       if (epoch === undefined) return yield* Effect.sleep("5 seconds")
-      yield* Effect.scoped(Effect.andThen(lead(epoch), lost(hold)))
+      yield* Effect.scoped(Effect.andThen(lead(epoch), lost(hold))).pipe(
+        Effect.catch(() => Effect.sleep("5 seconds")) // it could not begin: another term
+      )
     })
     return yield* Effect.forkScoped(Effect.forever(term))
   })
