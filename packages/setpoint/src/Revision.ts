@@ -64,3 +64,14 @@ export const compare = (self: Revision, that: Revision): Order => {
   if (self.length !== that.length) return self.length < that.length ? "before" : "after"
   return self < that ? "before" : "after"
 }
+
+/**
+ * Whether who has seen everything up to `self` has seen `that`: not where they are incomparable.
+ *
+ * @category comparisons
+ * @since 0.1.0
+ */
+export const reaches = (self: Revision, that: Revision): boolean => {
+  const order = compare(self, that)
+  return order === "same" || order === "after"
+}

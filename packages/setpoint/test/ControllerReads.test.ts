@@ -26,6 +26,13 @@ const Server = Kind.make({
 
 const blog = { metadata: { name: "blog" }, spec: { host: "a.example" } }
 
+/** Makes a server where it finds none, and says how many it found. */
+const makesOne = Effect.gen(function*() {
+  const { items } = yield* Store.list(Server)
+  if (items.length === 0) yield* Store.create(Server, { metadata: { generateName: "server-" }, spec: { port: 1 } })
+  return items.length
+})
+
 /** A Controller over a gated driver; `passes` tells the start of each pass. */
 const world = Effect.gen(function*() {
   const gate = yield* GatedDriver.make
@@ -226,12 +233,7 @@ describe("reads in a pass", () => {
       const registration = yield* provide(controller.register(Reconciler.make(Website, {
         owns: [Server],
         retry: undefined,
-        reconcile: Effect.fnUntraced(function*() {
-          const { items } = yield* Store.list(Server)
-          if (items.length === 0) {
-            yield* Store.create(Server, { metadata: { generateName: "server-" }, spec: { port: 1 } })
-          }
-        })
+        reconcile: () => Effect.asVoid(makesOne)
       })))
       yield* registration.synced
       gate.hold("Server")
@@ -252,9 +254,7 @@ describe("reads in a pass", () => {
         owns: [Server],
         reconcile: Effect.fnUntraced(function*() {
           if (++passes === 2) return yield* Effect.fail("a test")
-          const { items } = yield* Store.list(Server)
-          if (items.length > 0) return
-          yield* Store.create(Server, { metadata: { generateName: "server-" }, spec: { port: 1 } })
+          yield* makesOne
         })
       })))
       yield* registration.synced

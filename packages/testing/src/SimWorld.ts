@@ -22,13 +22,12 @@ import type { Admission } from "./internal/sim/admission.ts"
 import * as Asides from "./internal/sim/asides.ts"
 import * as Calls from "./internal/sim/calls.ts"
 import * as Checks from "./internal/sim/checks.ts"
-import * as CheckOptions from "./internal/sim/checks/options.ts"
 import type { Source } from "./internal/sim/choices.ts"
 import type { External } from "./internal/sim/external.ts"
 import * as Known from "./internal/sim/known.ts"
 import { timeText } from "./internal/sim/pageRows.ts"
 import * as Runs from "./internal/sim/run.ts"
-import { type Fault, faults, type Spec } from "./internal/sim/spec.ts"
+import { bare, type Fault, faults, type Spec } from "./internal/sim/spec.ts"
 import type { Line, View } from "./internal/sim/story.ts"
 import type { Actor } from "./internal/sim/workload.ts"
 import * as World from "./internal/sim/world.ts"
@@ -251,23 +250,15 @@ const sourceOf = (wanted: Array<Wanted>): Source => ({
 })
 
 const specOf = <S>(options: Options<S>): Spec => ({
+  ...bare,
   // The externals give what the Layer needs beside the store; a Spec no longer tells which services these are.
   layer: options.controllers as Spec["layer"],
-  steps: [],
-  kinds: [],
-  of: [],
-  checks: CheckOptions.defaults,
-  matches: undefined,
-  never: {},
-  always: {},
-  atRest: {},
-  external: options.external ?? [],
-  actors: options.actors ?? [],
-  admit: options.admit ?? [],
-  replicas: 1,
+  external: options.external ?? bare.external,
+  actors: options.actors ?? bare.actors,
+  admit: options.admit ?? bare.admit,
   faults: new Set(faults),
-  except: options.except ?? {},
-  seed: options.seed ?? 1,
+  except: options.except ?? bare.except,
+  seed: options.seed ?? bare.seed,
   maxSteps: options.maxSteps ?? 1_000_000
 })
 

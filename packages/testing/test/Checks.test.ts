@@ -3,12 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Bounds from "@setpoint/testing/internal/sim/checks/bounds"
 import * as Caches from "@setpoint/testing/internal/sim/checks/caches"
-import * as Options from "@setpoint/testing/internal/sim/checks/options"
 import * as Passes from "@setpoint/testing/internal/sim/checks/passes"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as Known from "@setpoint/testing/internal/sim/known"
 import * as Loop from "@setpoint/testing/internal/sim/loop"
-import type { Spec } from "@setpoint/testing/internal/sim/spec"
+import { bare, type Spec } from "@setpoint/testing/internal/sim/spec"
 import * as World from "@setpoint/testing/internal/sim/world"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -559,25 +558,7 @@ describe("what is asked, and told", () => {
 
 /** Laws that the engine keeps, whatever a reconciler does: the check is shown a world in which it does not. */
 describe("laws of the engine", () => {
-  const options: Spec = {
-    layer: keeps,
-    steps: [],
-    kinds: [App],
-    of: [App],
-    checks: Options.defaults,
-    except: {},
-    actors: [],
-    always: {},
-    admit: [],
-    replicas: 1,
-    matches: undefined,
-    never: {},
-    atRest: {},
-    external: [],
-    faults: new Set(),
-    seed: 1,
-    maxSteps: 100
-  }
+  const options: Spec = { ...bare, layer: keeps, kinds: [App], of: [App], maxSteps: 100 }
   const nothing = () => {}
   const made = () => {
     const hooks = { judge: nothing, look: nothing, takeStep: nothing, kill: nothing }

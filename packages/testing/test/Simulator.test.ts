@@ -1,10 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
-import * as Checks from "@setpoint/testing/internal/sim/checks/options"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as randomness from "@setpoint/testing/internal/sim/randomness"
 import { run } from "@setpoint/testing/internal/sim/run"
-import type { Spec } from "@setpoint/testing/internal/sim/spec"
+import { bare, type Spec } from "@setpoint/testing/internal/sim/spec"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Controller, DynamicController, Owner, Reconciler, Store } from "setpoint"
@@ -30,23 +29,12 @@ const apps = Reconciler.make(App, {
 const workload = Sim.script([createApp(2), resizeApp(1), resizeApp(2), removeApp])
 
 const spec: Spec = {
+  ...bare,
   layer: layerOf(apps),
   steps: workload.steps,
   kinds: [App],
   of: [App],
-  checks: Checks.defaults,
-  matches: undefined,
-  never: {},
-  always: {},
-  atRest: {},
-  external: [],
-  actors: [],
-  faults: new Set(Sim.defaultFaults),
-  seed: 1,
-  admit: [],
-  replicas: 1,
-  except: {},
-  maxSteps: 20_000
+  faults: new Set(Sim.defaultFaults)
 }
 
 const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 2_000 : 100_000

@@ -1,13 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
-import * as Checks from "@setpoint/testing/internal/sim/checks/options"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
 import * as Hints from "@setpoint/testing/internal/sim/hints"
 import * as randomness from "@setpoint/testing/internal/sim/randomness"
 import * as Report from "@setpoint/testing/internal/sim/report"
 import { run } from "@setpoint/testing/internal/sim/run"
 import type { Found } from "@setpoint/testing/internal/sim/search"
-import type { Spec } from "@setpoint/testing/internal/sim/spec"
+import { bare, type Spec } from "@setpoint/testing/internal/sim/spec"
 import type { Line } from "@setpoint/testing/internal/sim/story"
 import * as Terminal from "@setpoint/testing/internal/sim/terminal"
 import * as Effect from "effect/Effect"
@@ -20,23 +19,13 @@ const Part = kind("Part")
 const cloud = fakeCloud()
 
 const specOf = (reconciler: Reconciler.Reconciler<Store.Store | Cloud>, more: Partial<Spec> = {}): Spec => ({
+  ...bare,
   layer: layerOf(reconciler) as Spec["layer"],
   steps: Sim.script([createApp(1)]).steps,
   kinds: [App],
   of: [App],
-  checks: Checks.defaults,
-  matches: undefined,
-  never: {},
-  always: {},
-  admit: [],
-  replicas: 1,
-  atRest: {},
   external: [cloud],
-  actors: [],
   faults: new Set(Sim.defaultFaults),
-  seed: 1,
-  except: {},
-  maxSteps: 20_000,
   ...more
 })
 

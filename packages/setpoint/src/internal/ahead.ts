@@ -9,13 +9,6 @@ import * as Revision from "../Revision.ts"
 /** By who it is: the revision that the cache has still to reach; in the order in which they were noted. */
 export type Ahead<W> = Map<W, Revision.Revision>
 
-/** Whether what was told reaches a revision. */
-export const reaches = (upTo: Revision.Revision | undefined, revision: Revision.Revision): boolean => {
-  if (upTo === undefined) return false
-  const order = Revision.compare(upTo, revision)
-  return order === "same" || order === "after"
-}
-
 /** Notes that `who` knows an object at a revision, unless the cache is `upTo` there. */
 export const knows = <W>(
   self: Ahead<W>,
@@ -23,7 +16,7 @@ export const knows = <W>(
   revision: Revision.Revision,
   upTo: Revision.Revision | undefined
 ): void => {
-  if (reaches(upTo, revision)) return
+  if (upTo !== undefined && Revision.reaches(upTo, revision)) return
   self.delete(who) // what it knew before the cache reaches no later, as far as revisions have an order
   self.set(who, revision)
 }
@@ -31,7 +24,7 @@ export const knows = <W>(
 /** The cache was told everything up to a revision. Stops at the first who is ahead: the later ones mostly are. */
 export const caughtUp = <W>(self: Ahead<W>, upTo: Revision.Revision): void => {
   for (const [who, revision] of self) {
-    if (!reaches(upTo, revision)) return
+    if (!Revision.reaches(upTo, revision)) return
     self.delete(who)
   }
 }

@@ -190,23 +190,27 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   }
 
   fetched(store: string, kind: string, objects: ReadonlyArray<Raw>): void {
+    const feeds = this.#feedsOf(store, kind)
     for (const object of objects) {
-      this.#knows(store, kind, object)
+      this.#knows(feeds, object)
       const key = keyOf(object)
       const isAhead = this.#isInDoubt || (this.#lostOwned && this.#isRequested(store, kind, key))
       if (isAhead) this.#awaits(store, kind, key, { object, removed: false }, KeyMemory.found) // the next sees no less
     }
   }
 
-  /** The caches that wake the key may not have shown this yet; where one never will, the key runs again. */
-  #knows(store: string, kind: string, object: Raw): void {
+  /** The caches of a kind that wake the key. */
+  #feedsOf(store: string, kind: string): ReadonlyArray<Feed> {
     const { request } = this
-    const caches = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
-    const others = request.isWatching ? Dynamic.feedsOf(this.#host.dynamic, store, kind, request) : none
-    for (const feeds of [caches, others]) {
-      for (const feed of feeds) {
-        if (Feeds.knows(feed, request, object)) Inputs.addKey(request.registration, request, Inputs.relisted, 2)
-      }
+    const inputs = request.registration.caches.get(Feeds.kindKey(store, kind)) ?? none
+    return request.isWatching ? [...inputs, ...Dynamic.feedsOf(this.#host.dynamic, store, kind, request)] : inputs
+  }
+
+  /** Caches that wake the key may not have shown this yet; where one never will, the key runs again. */
+  #knows(feeds: ReadonlyArray<Feed>, object: Raw): void {
+    const { request } = this
+    for (const feed of feeds) {
+      if (Feeds.knows(feed, request, object)) Inputs.addKey(request.registration, request, Inputs.relisted, 2)
     }
   }
 
@@ -228,7 +232,7 @@ export class EnginePass implements Pass, Reader, Tracker, Watcher, Writes {
   ): void {
     this.#noteKind(store, kind)
     const { object } = written
-    if (!written.removed) this.#knows(store, kind, object)
+    if (!written.removed) this.#knows(this.#feedsOf(store, kind), object)
     if (!written.changed && !written.removed) return
     this.#noteWrite(store, kind)
     if (this.span !== undefined) Spans.wrote(this.#host.spans, store, object.metadata.resourceVersion, this.span)

@@ -8,7 +8,7 @@ import * as Informer from "../Informer.ts"
 import type { AnyKind } from "../Kind.ts"
 import type { ReaderListOptions } from "../Pass.ts"
 import { type Key, key, type Raw } from "../Resource.ts"
-import type { Revision } from "../Revision.ts"
+import * as Revision from "../Revision.ts"
 import * as Selector from "../Selector.ts"
 import * as Ahead from "./ahead.ts"
 import type * as KeyMemory from "./keyMemory.ts"
@@ -20,7 +20,7 @@ export interface Feed<in out W> {
   readonly waiters: Map<string, Set<W>>
   readonly ahead: Ahead.Ahead<W>
   /** Up to where its last list went, which told no change on the way. */
-  listed: Revision | undefined
+  listed: Revision.Revision | undefined
   /** What is to end when nobody holds it any more. */
   readonly scope: Scope.Closeable
   holders: number
@@ -144,7 +144,7 @@ export const willShow = <W>({ informer }: Feed<W>, key: Key, object: Raw): boole
 }
 
 /** Up to where the cache has shown everything. */
-export const upTo = <W>({ informer }: Feed<W>): Revision | undefined =>
+export const upTo = <W>({ informer }: Feed<W>): Revision.Revision | undefined =>
   Informer.isSynced(informer) ? Informer.revision(informer) : undefined
 
 /** Notes that a key knows an object's state, which this cache may not have shown. True: a list has passed it over since. */
@@ -152,7 +152,7 @@ export const knows = <W>(feed: Feed<W>, who: W, object: Raw): boolean => {
   const { ahead, listed } = feed
   const revision = object.metadata.resourceVersion
   Ahead.knows(ahead, who, revision, upTo(feed))
-  return Ahead.reaches(listed, revision) && isPassedOver(feed, object)
+  return listed !== undefined && Revision.reaches(listed, revision) && isPassedOver(feed, object)
 }
 
 const isPassedOver = <W>(feed: Feed<W>, object: Raw): boolean => {

@@ -91,16 +91,11 @@ export interface Seen {
   readonly revision: string
 }
 
-const reaches = (seen: string, revision: string): boolean => {
-  const order = Revision.compare(seen, revision)
-  return order === "same" || order === "after"
-}
-
 /** Whether a cache that holds `seen` (nothing: undefined) shows the write. */
 const shows = <Cache>(write: Pending<Cache>, seen: Seen | undefined): boolean =>
   write.removed
     ? seen === undefined || seen.uid !== write.uid
-    : seen !== undefined && reaches(seen.revision, write.revision)
+    : seen !== undefined && Revision.reaches(seen.revision, write.revision)
 
 /**
  * Remembers an acknowledged write at a cache, unless the cache shows it already, or is past it (`upTo`): what became of it
@@ -121,7 +116,7 @@ export const wrote = <Cache>(
 }
 
 const isPast = <Cache>(upTo: Revision.Revision | undefined, write: Pending<Cache>): boolean =>
-  upTo !== undefined && reaches(upTo, write.revision)
+  upTo !== undefined && Revision.reaches(upTo, write.revision)
 
 /**
  * What the store answers to a pass that does not know what became of its writes may be one of them, and what it answers
@@ -161,7 +156,7 @@ export const cacheMoved = <Cache>(
     write.cache === cache && write.object === object &&
     (deleted === undefined
       ? shows(write, seen)
-      : write.uid === deleted.uid || (!write.removed && reaches(deleted.revision, write.revision)))
+      : write.uid === deleted.uid || (!write.removed && Revision.reaches(deleted.revision, write.revision)))
   if (memory.pending.length > 0) memory.pending = memory.pending.filter((write) => !isOver(write))
   const stale = memory.stale
   if (stale === undefined || stale.cache !== cache || stale.object !== object) return
@@ -170,7 +165,7 @@ export const cacheMoved = <Cache>(
 
 /** A cache was listed: it shows what became of every write up to that revision, the object's absence too. */
 export const listed = <Cache>(memory: KeyMemory<Cache>, cache: Cache, upTo: Revision.Revision): void => {
-  memory.pending = memory.pending.filter((write) => write.cache !== cache || !reaches(upTo, write.revision))
+  memory.pending = memory.pending.filter((write) => write.cache !== cache || !Revision.reaches(upTo, write.revision))
 }
 
 /** A cache begins a new timeline: nothing that was written can be told from it, so the next pass reads the store. */

@@ -137,8 +137,7 @@ const decide = <A, E>(
   const name = putOff === undefined ? Choices.numbered(world.choices, caller.name) : `${putOff}~`
   const alternative = Choices.pick(world.choices, name, offered)
   const tell = () => {
-    if (alternative === undefined) return
-    World.tell(world, process.label, `${caller.name.slice(process.label.length + 1)}: ${sentence(alternative)}`, true)
+    if (alternative !== undefined) tellFault(world, process, caller, alternative)
   }
   switch (alternative) {
     case "kill-after":
@@ -176,6 +175,10 @@ const decide = <A, E>(
       return reply(apply())
   }
 }
+
+/** What went otherwise, and at which call. */
+const tellFault = (world: World.World, { label }: Loop.Process, { name }: Caller, alternative: string): void =>
+  World.tell(world, label, `${name.slice(label.length + 1)}: ${sentence(alternative)}`, true)
 
 /** Whoever judges the change knows whose it is. */
 const actAs = <A>(world: World.World, { pass }: Caller, act: () => A): A => {
@@ -460,9 +463,7 @@ const makeWatch = (
       : []
     const name = offered.length === 0 ? "" : Choices.numbered(world.choices, `${caller.name}/${objectOf(event)}`)
     const alternative = Choices.pick(world.choices, name, offered)
-    if (alternative !== undefined) {
-      World.tell(world, process.label, `${caller.name.slice(process.label.length + 1)}: ${sentence(alternative)}`, true)
-    }
+    if (alternative !== undefined) tellFault(world, process, caller, alternative)
     if (alternative === "late") later(lateMillis, handOver)
     else if (alternative === "cut") endWith(new StoreError.Unavailable({ why: "simulated: the watch was cut" }))
     else if (alternative === "outage") {

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
-import { Controller, MemoryStore, Metrics, type Pass, Resource, Store, StoreDriver } from "setpoint"
+import { Controller, MemoryStore, Metrics, Resource, Store, StoreDriver } from "setpoint"
 import * as Actors from "./actors.ts"
 import * as Asides from "./asides.ts"
 import * as BootFaults from "./bootFaults.ts"
@@ -18,6 +18,7 @@ import * as Again from "./checks/again.ts"
 import * as Bounds from "./checks/bounds.ts"
 import * as Isolation from "./checks/isolation.ts"
 import * as Notes from "./checks/notes.ts"
+import { objects } from "./checks/objects.ts"
 import * as Passes from "./checks/passes.ts"
 import * as Choices from "./choices.ts"
 import * as Driver from "./driver.ts"
@@ -290,8 +291,7 @@ const interlude = (world: World.World): void => {
   if (fault === "stop") return stop(world, current)
   if (fault === "overlap") return overlap(world, current.process)
   BootFaults.prepare(world, fault ?? "", argument)
-  kill(world, current.process)
-  until(world, world.loop.now + 2 * restartMillis)
+  restart(world, current.process)
   world.oldView = undefined
   world.lateList = undefined
 }
@@ -310,8 +310,7 @@ const disturb = (world: World.World, replica: World.Running): void => {
   World.tell(world, process.label, sentence(fault), true)
   if (fault === "pause") return Time.pause(world, process)
   if (fault === "stop") return stop(world, replica)
-  kill(world, process)
-  until(world, world.loop.now + 2 * restartMillis)
+  restart(world, process)
 }
 
 const isWanted = (world: World.World, alternative: string): boolean => {
@@ -322,9 +321,7 @@ const isWanted = (world: World.World, alternative: string): boolean => {
 /** What the workload did not make. */
 const children = (world: World.World): ReadonlyArray<Resource.Raw> => {
   const own = new Set(world.spec.kinds.map(({ address }) => address.kind))
-  return MemoryStore.Core.exported(world.core).filter((object) =>
-    !own.has(object.kind) && !World.isEvent(object) && !Resource.isMarkedForDeletion(object)
-  )
+  return objects(world).filter((object) => !own.has(object.kind) && !Resource.isMarkedForDeletion(object))
 }
 
 const remove = (world: World.World, text: string): void => {
@@ -350,6 +347,12 @@ export const kill = (world: World.World, process: Loop.Process): void => {
   if (isCurrent) Loop.after(world.loop, undefined, restartMillis, () => boot(world, process.boot + 1, process.name))
 }
 
+/** Killed, and back again. */
+const restart = (world: World.World, process: Loop.Process): void => {
+  kill(world, process)
+  until(world, world.loop.now + 2 * restartMillis)
+}
+
 /** Two at once (X16): the new one takes over, the old one does not know yet. */
 export const overlap = (world: World.World, process: Loop.Process): void => {
   boot(world, process.boot + 1, process.name)
@@ -370,8 +373,7 @@ export const stop = (world: World.World, { fiber, process }: World.Running): voi
   if (fiber.pollUnsafe() === undefined) {
     return World.violate(world, "P13", `${process.label} did not stop within ${stopMillis / 1000} s`)
   }
-  kill(world, process)
-  until(world, world.loop.now + 2 * restartMillis)
+  restart(world, process)
 }
 
 /** The production Layer, from nothing: no memory of an earlier start but what was stored. */
@@ -432,7 +434,7 @@ const seams = (world: World.World, process: Loop.Process): Context.Context<never
 const observerOf = (world: World.World, process: Loop.Process): Controller.Observer => ({
   began: (probe) => Checks.began(world, process.label, probe),
   passStarted: (pass) => {
-    const name = nameOf(pass)
+    const name = Passes.keyOf(pass)
     const here = `${process.label} ${name}`
     world.passes++
     if (world.running.has(here)) World.violate(world, "P10", `two passes of ${name} at once in ${process.label}`)
@@ -444,7 +446,7 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
   },
   passEnded: (pass, end, error) => {
     Asides.passEnded(world, process.label, pass, end, error)
-    const name = nameOf(pass)
+    const name = Passes.keyOf(pass)
     const here = `${process.label} ${name}`
     world.running.delete(here)
     world.ended.set(here, end)
@@ -452,7 +454,3 @@ const observerOf = (world: World.World, process: Loop.Process): Controller.Obser
     if (end === "Defect") World.violate(world, "P13", `pass ${pass.number} of ${name} died of a defect`)
   }
 })
-
-/** `websites Website/blog`. */
-const nameOf = ({ registration, request }: Pass.Pass): string =>
-  `${registration} ${request.kind.split(".", 1)[0]}/${World.nameOf(request)}`

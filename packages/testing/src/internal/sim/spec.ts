@@ -2,7 +2,7 @@
 import type * as Layer from "effect/Layer"
 import type { Kind, Resource, Store, StoreDriver } from "setpoint"
 import type { Admission } from "./admission.ts"
-import type { Checks } from "./checks/options.ts"
+import * as CheckOptions from "./checks/options.ts"
 import type { External } from "./external.ts"
 import type { Change, View } from "./story.ts"
 import type { Actor, Redraw, Step } from "./workload.ts"
@@ -80,7 +80,7 @@ export interface Spec {
   readonly kinds: ReadonlyArray<Kind.AnyKind>
   /** Kinds whose objects `matches` is asked about. */
   readonly of: ReadonlyArray<Kind.AnyKind>
-  readonly checks: Checks
+  readonly checks: CheckOptions.Checks
   readonly matches: Matches | undefined
   readonly never: Readonly<Record<string, (view: View, change: Change) => boolean>>
   readonly always: Readonly<Record<string, (view: View) => boolean>>
@@ -100,6 +100,26 @@ export interface Spec {
   readonly redraw?: Redraw | undefined
   /** Which workload it is, where it is not the one that was given. */
   readonly workload?: string | undefined
+}
+
+/** What nobody asks for: all but the Layer. */
+export const bare: Omit<Spec, "layer"> = {
+  steps: [],
+  kinds: [],
+  of: [],
+  checks: CheckOptions.defaults,
+  matches: undefined,
+  never: {},
+  always: {},
+  atRest: {},
+  external: [],
+  actors: [],
+  faults: new Set(),
+  admit: [],
+  replicas: 1,
+  except: {},
+  seed: 1,
+  maxSteps: 20_000
 }
 
 /** What an alternative does, in words. */

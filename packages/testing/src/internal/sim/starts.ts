@@ -7,11 +7,11 @@
  * kills between which nothing happened are one. Whoever keeps more about a world is asked about it: what is not named
  * here as left out is part of the key, and what has no key keeps its run whole.
  */
-import { MemoryStore } from "setpoint"
 import type { Notes } from "./checks/notes.ts"
+import { objects } from "./checks/objects.ts"
 import { exactText } from "./exact.ts"
 import * as randomness from "./randomness.ts"
-import * as World from "./world.ts"
+import type * as World from "./world.ts"
 
 /** A process is about to start anew: whether that is known. */
 export const isKnown = (world: World.World): boolean => {
@@ -93,10 +93,10 @@ const leftOutOfNotes: ReadonlySet<string> = new Set<keyof Notes>([
 ])
 
 const keyOf = (world: World.World): number | undefined => {
-  const { asked, core, loop, nextStepAt, notes, spec } = world
+  const { asked, loop, nextStepAt, notes, spec } = world
   const soon = Math.max(0, nextStepAt - loop.now)
   const text = asked === undefined ? undefined : exactText([
-    MemoryStore.Core.exported(core).filter((object) => !World.isEvent(object)),
+    objects(world),
     soon < soonMillis ? soon : "later",
     world.isEnding ? undefined : spec.workload,
     unmet(world),

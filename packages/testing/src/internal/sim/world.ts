@@ -11,7 +11,7 @@ import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource, Store, type StoreDriver, StoreRules } from "setpoint"
 import * as Admission from "./admission.ts"
 import type * as Calls from "./calls.ts"
 import * as Notes from "./checks/notes.ts"
@@ -253,8 +253,7 @@ export const write = (
 ): ReturnType<StoreDriver.Service["write"]> =>
   Effect.suspend(() => {
     const [address, write, options] = args
-    const key = write.op === "patch" || write.op === "delete" ? write.key : Resource.key(write.object)
-    const found = MemoryStore.Core.get(world.core, address, key)
+    const found = MemoryStore.Core.get(world.core, address, StoreRules.keyOf(write))
     const before = Result.isSuccess(found) ? found.success : undefined
     return Effect.tap(world.driver.write(...args), (written) =>
       Effect.sync(() => {

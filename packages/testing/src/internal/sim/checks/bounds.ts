@@ -1,8 +1,9 @@
 /** P12: work and memory are bounded by what there is. */
 import * as Result from "effect/Result"
-import { type Controller, MemoryStore, type Pass } from "setpoint"
+import { type Controller, MemoryStore, type Pass, Resource } from "setpoint"
 import * as World from "../world.ts"
 import { answer } from "./objects.ts"
+import * as Passes from "./passes.ts"
 
 /** A watch that is opened more often than so in a second is opened in a loop. */
 const mostOpened = 10
@@ -30,7 +31,7 @@ export const between = (world: World.World): void => {
 export const atRest = (world: World.World): void => {
   between(world)
   for (const key of keysOf(world)) {
-    const end = world.ended.get(`${world.current?.process.label} ${passName(key)}`)
+    const end = world.ended.get(`${world.current?.process.label} ${Passes.keyOf(key)}`)
     const isWell = end === "Done" || end === "RequeueAfter" || end === "Gone" || end === "Requeue"
     if (isWell && key.failures > 0) {
       World.violate(world, "P12", `${nameOf(key)} ended well, and ${key.failures} failures are still remembered`)
@@ -52,9 +53,6 @@ export const isWanted = (world: World.World): boolean =>
 const keysOf = (world: World.World): ReadonlyArray<Controller.ProbedKey> =>
   (world.notes.probes.get(world.current?.process.label ?? "") ?? []).flatMap((probe) => answer(world, probe.keys) ?? [])
 
-const passName = ({ registration, request }: Controller.ProbedKey): string =>
-  `${registration} ${request.kind.split(".", 1)[0]}/${World.nameOf(request)}`
-
 const nameOf = ({ registration, request }: Controller.ProbedKey): string =>
   `${request.kind.split(".", 1)[0]} ${World.nameOf(request)} of ${registration}`
 
@@ -64,8 +62,6 @@ const stateOf = ({ dueInMillis, failures, place }: Controller.ProbedKey, end: st
 }
 
 const isGone = (world: World.World, { request }: Controller.ProbedKey): boolean => {
-  const at = MemoryStore.Core.kinds(world.core).find(({ group, kind }) =>
-    (group === "" ? kind : `${kind}.${group}`) === request.kind
-  )
+  const at = MemoryStore.Core.kinds(world.core).find((at) => Resource.groupKind(at) === request.kind)
   return at === undefined || Result.isFailure(MemoryStore.Core.get(world.core, at, request))
 }

@@ -5,7 +5,12 @@ import * as World from "../world.ts"
 import { nameOf, objects } from "./objects.ts"
 
 /** `App/a`: what a pass is about. */
-export const aboutOf = ({ request }: Pass.Pass): string => `${request.kind.split(".", 1)[0]}/${World.nameOf(request)}`
+export const aboutOf = ({ request }: Pick<Pass.Pass, "request">): string =>
+  `${request.kind.split(".", 1)[0]}/${World.nameOf(request)}`
+
+/** `apps App/a`: the key of a pass, in any process. */
+export const keyOf = (pass: Pick<Pass.Pass, "registration" | "request">): string =>
+  `${pass.registration} ${aboutOf(pass)}`
 
 /** A pass that nothing in the world will ever wake. */
 export const endless = (world: World.World): void => {

@@ -30,12 +30,6 @@ export const always = (world: World.World): void => {
   }
 }
 
-/** A `matches` that is never false checks nothing: whether it was, at any time. */
-export const noteUnmatched = (world: World.World): void => {
-  if (world.spec.matches === undefined || world.wasUnmatched) return
-  world.wasUnmatched = guarded(world, "matches", () => unmatched(world)) !== undefined
-}
-
 /** P1: what must hold at rest, by name. */
 export const holds = (world: World.World): void => {
   for (const [name, holds] of Object.entries(world.spec.atRest)) {
