@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Controller, Pass, Reconciler, Store } from "setpoint"
 import { App, createApp, resizeApp } from "./kit.ts"
-import { elect, fakeLock, type Lock, Pod } from "./lock.ts"
+import { begin, elect, fakeLock, type Lock, Pod } from "./lock.ts"
 
 const lock = fakeLock()
 
@@ -19,12 +19,12 @@ const appsOf = (epoch: number) =>
     })
   })
 
-/** The lease is lost where another has it, or nobody answers in time. */
-const lost = (hold: ReturnType<Lock["Service"]["hold"]>) =>
+/** The lease is lost where another has it or had it meanwhile, or nobody answers in time. */
+const lost = (hold: ReturnType<Lock["Service"]["hold"]>, epoch: number) =>
   Effect.sleep("5 seconds").pipe(
     Effect.andThen(Effect.timeoutOrElse(hold, { duration: "5 seconds", orElse: () => Effect.undefined })),
     Effect.catch(() => Effect.undefined),
-    Effect.repeat({ while: (epoch) => epoch !== undefined }),
+    Effect.repeat({ while: (held) => held === epoch }),
     Effect.asVoid
   )
 
@@ -32,6 +32,7 @@ const lead = Effect.fnUntraced(function*(epoch: number, isFenced: boolean) {
   const controller = yield* Controller.Controller
   const fence = isFenced ? { lease: "apps", epoch } : undefined
   if (isFenced) yield* Store.fence("apps", epoch)
+  yield* begin(epoch)
   yield* Effect.provideService(controller.register(appsOf(epoch)), Pass.Fence, fence)
   yield* Effect.addFinalizer(() => Effect.sleep("30 seconds")) // flushes, and runs before the passes end
 })
@@ -48,7 +49,7 @@ const optionsOf = (isFenced: boolean): Sim.Options<App, Lock> => ({
     "one that leads no more has written": (world, { by, object, type }) =>
       by.startsWith("ctl") && object.kind === "Pod" && type !== "removed" &&
       Pod.decode(object).pipe((pod) =>
-        pod._tag === "Success" && pod.success.spec.epoch < world.external(lock).lease.epoch
+        pod._tag === "Success" && pod.success.spec.epoch < world.external(lock).leader.epoch
       )
   }
 })

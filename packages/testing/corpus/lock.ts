@@ -10,14 +10,17 @@ import { Kind } from "setpoint"
 
 export class LockError extends Schema.TaggedError<LockError>()("LockError", { why: Schema.String }) {}
 
-/** Takes the lease, or keeps it, for 15 s: gives its epoch, or `undefined` where another has it. */
 export class Lock extends Context.Service<Lock, {
+  /** Takes the lease, or keeps it, for 15 s: gives its epoch, or `undefined` where another has it. */
   readonly hold: (who: string) => Effect.Effect<number | undefined, LockError>
+  /** Who holds an epoch leads from now on, and whoever led before does no more. */
+  readonly begin: (epoch: number) => Effect.Effect<void, LockError>
 }>()("corpus/Lock") {}
 
 export const fakeLock = () =>
   Sim.external(Lock, () => {
     const lease = { holder: "", epoch: 0, until: 0n }
+    const leader = { epoch: 0 }
     const hold = (who: string) =>
       Effect.map(Clock.monotonicTimeNanos, (now) => {
         if (lease.holder !== who && now < lease.until) return undefined
@@ -26,12 +29,16 @@ export const fakeLock = () =>
         lease.until = now + 15_000_000_000n
         return lease.epoch
       })
-    return { lease, hold }
+    const begin = (epoch: number) =>
+      Effect.sync(() => {
+        leader.epoch = Math.max(leader.epoch, epoch)
+      })
+    return { leader, hold, begin }
   }, { fails: () => new LockError({ why: "no answer" }) })
 
 /** Waits for the lease, then leads in a Scope, which closes when `lost` ends; for ever. */
 export const elect = <E, R>(
-  lost: (hold: Effect.Effect<number | undefined, LockError>) => Effect.Effect<void>,
+  lost: (hold: Effect.Effect<number | undefined, LockError>, epoch: number) => Effect.Effect<void>,
   lead: (epoch: number) => Effect.Effect<unknown, E, R | Scope.Scope>
 ) =>
   Effect.gen(function*() {
@@ -44,12 +51,15 @@ export const elect = <E, R>(
         Effect.catch(() => Effect.undefined)
       )
       if (epoch === undefined) return yield* Effect.sleep("5 seconds")
-      yield* Effect.scoped(Effect.andThen(lead(epoch), lost(hold))).pipe(
+      yield* Effect.scoped(Effect.andThen(lead(epoch), lost(hold, epoch))).pipe(
         Effect.catch(() => Effect.sleep("5 seconds")) // it could not begin: another term
       )
     })
     return yield* Effect.forkScoped(Effect.forever(term))
   })
+
+/** A leader is ready to lead. What another one does before that comes before, and is not too late. */
+export const begin = (epoch: number) => Effect.flatMap(Lock, (lock) => lock.begin(epoch))
 
 /** Its epoch is that of the leader that gave it its size. */
 export const Pod = Kind.make({
