@@ -124,8 +124,7 @@ const left = Effect.fnUntraced(function*(name: string, definition: Definition.De
     const before = Crd.declared(crd)
     if (before === undefined || crd.metadata.name === Crd.nameOf(definition)) continue
     const apiVersion = `${before.group}/${before.version}`
-    const instances = yield* World.list({ apiVersion, kind: before.kind }, "")
-    if (instances.length === 0) continue
+    if ((yield* World.countIn({ apiVersion, kind: before.kind })) === 0) continue
     const why = `cannot change while there are instances of ${before.kind}; make another definition, or delete them`
     flaws.push({ field: "spec.schema.kind", why })
   }
@@ -170,8 +169,7 @@ const deactivate = Effect.fnUntraced(function*(state: State, object: ResourceGra
   const compiled = Definition.compile(documentOf(object), kinds.schemaOf)
   const definition = state.get(name)?.definition ?? Result.getOrUndefined(compiled)
   if (definition === undefined || (yield* taken(name, definition)).length > 0) return // it never made a kind
-  const { items, undecodable } = yield* Store.list(definition.kind)
-  const count = items.length + undecodable.length
+  const count = yield* World.count(definition.kind)
   if (count > 0) {
     // Their finalizers can be taken away by their reconciler alone; the end of the last one wakes this pass.
     if (!state.has(name)) yield* start(state, name, JSON.stringify(object.spec), definition)

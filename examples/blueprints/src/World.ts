@@ -28,6 +28,15 @@ export const list = (place: Place, selector: Selector.Selector | string) =>
     ({ items }) => items
   )
 
+/** How many objects of a kind the store has now: that there are none is not to be read off a cache, which may be behind. */
+export const count = <A extends Resource.Any>(kind: Kind.Kind<A>) =>
+  Effect.map(
+    Store.list(kind, { consistency: "mostRecent" }),
+    ({ items, undecodable }) => items.length + undecodable.length
+  )
+
+export const countIn = (place: Place) => Effect.flatMap(kindOf(place), count)
+
 /** Makes the object as wanted: fields that were set before and are no longer wanted go; those of others stay. */
 export const apply = Effect.fnUntraced(function*(wanted: Wanted) {
   const kind = yield* kindOf(wanted)
