@@ -20,6 +20,13 @@ export * as Sim from "./Sim.ts"
 export * as SimTest from "./SimTest.ts"
 
 /**
+ * Workloads: what users, and others, do while a check runs, step by step.
+ *
+ * @since 0.1.0
+ */
+export * as SimWorkload from "./SimWorkload.ts"
+
+/**
  * A simulated world for tests that drive single steps by hand: the same world as {@link Sim.check} runs in, where a test
  * says what happens next.
  *
