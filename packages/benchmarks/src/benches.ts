@@ -358,7 +358,7 @@ export const benches: ReadonlyArray<Bench> = [
     id: "SIM",
     what: "both twins of every shape, as deep as CI tries them",
     cases: [{ n: OurSim.shapes.length, workers: 1 }],
-    figures: ["corpus_s"],
+    figures: ["corpus_s", "found_s"],
     subjects: { setpoint: OurSim.all },
     goals: [{ figure: "corpus_s", factor: 300, of: "absolute" }]
   },
@@ -381,5 +381,14 @@ export const benches: ReadonlyArray<Bench> = [
     figures: ["grown_mb", "heap_last_mb"],
     subjects: { setpoint: OurSim.heap },
     goals: [{ figure: "grown_mb", factor: 5, of: "absolute" }]
+  },
+  {
+    name: "sim-blind",
+    id: "SIM",
+    what: "a store that refuses a quarter of all calls at random, n runs a twin: wrong twins found, right ones blamed",
+    cases: [{ n: 200, workers: 1 }],
+    quick: [{ n: 2, workers: 1 }],
+    figures: ["plain", "found", "alarms"],
+    subjects: { random: OurSim.blind }
   }
 ]

@@ -1,7 +1,13 @@
-/** The simulator on the shapes of its corpus: time of a search and of a run, equal pairs, and memory over many runs. */
-import { Sim } from "@setpoint/testing"
+/**
+ * The simulator on the shapes of its corpus: time of a search and of a run, equal pairs, and memory over many runs; and
+ * what a store that fails at random would find in its place.
+ */
+import { Sim, TestStore } from "@setpoint/testing"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { readdirSync } from "node:fs"
+import type { Store, StoreDriver } from "setpoint"
 import type { Subject } from "../bench.ts"
 import { collect, memory, nowMillis } from "../measure.ts"
 
@@ -66,15 +72,16 @@ export const shape: Subject = async ({ variant = "" }) => {
   }
 }
 
-/** Both twins of every shape, as the tests of the corpus try them in CI. */
+/** Both twins of every shape, as the tests of the corpus try them in CI: in all, and until all wrong ones were found. */
 export const all: Subject = async () => {
   const start = nowMillis()
   for (const name of shapes) {
     const wrong = await optionsOf(name, "wrong")
     await Effect.runPromise(Effect.flip(Sim.check({ ...wrong, depth: 2, random: 0 })))
-    await seconds({ ...await optionsOf(name, "right"), depth: 1, random: 20 })
   }
-  return { corpus_s: (nowMillis() - start) / 1000, shapes: shapes.length }
+  const found_s = (nowMillis() - start) / 1000
+  for (const name of shapes) await seconds({ ...await optionsOf(name, "right"), depth: 1, random: 20 })
+  return { corpus_s: (nowMillis() - start) / 1000, found_s, shapes: shapes.length }
 }
 
 /** n random runs, each made again from its list. One that differs fails the check, and so the bench. */
@@ -103,4 +110,57 @@ export const heap: Subject = async ({ n, variant = "" }) => {
   const last = memory().heapBytes / 1024 ** 2
   const first = figures[`heap_${Math.min(10_000, n)}_mb`] ?? last
   return { ...figures, heap_last_mb: last, grown_mb: last - first, wall_s }
+}
+
+/** Steps of a workload come so long after each other. */
+const stepMillis = 20_000
+
+/** One run of the same program and checks with a store that refuses a quarter of all calls until the workload is over. */
+const withErrors = (options: Options, seed: number): Options => {
+  const stormMillis = options.workload.steps.length * stepMillis + stepMillis / 2
+  let begun: number | undefined
+  const calm = Layer.effectDiscard(Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    begun ??= now // every run begins at one time; a process that starts anew begins no other storm
+    const faults = yield* TestStore.TestStore
+    yield* Effect.forkScoped(Effect.delay(faults.calm, Math.max(0, begun + stormMillis - now)), {
+      startImmediately: true
+    })
+  }))
+  const given = Layer.effectContext(Effect.context<Store.Store | StoreDriver.StoreDriver>())
+  return {
+    ...options,
+    controllers: Layer.merge(options.controllers, calm).pipe(
+      Layer.provide(TestStore.layer(given, { refuse: 0.25, seed }))
+    ),
+    faults: [],
+    depth: 0,
+    random: 0
+  }
+}
+
+const fails = async (options: Options): Promise<boolean> =>
+  (await Effect.runPromise(Effect.result(Sim.check(options))))._tag === "Failure"
+
+const failsWithErrors = async (options: Options, runs: number): Promise<boolean> => {
+  for (let seed = 1; seed <= runs; seed++) if (await fails(withErrors(options, seed))) return true
+  return false
+}
+
+/**
+ * The baseline to beat: wrong twins that fail without any fault, and those that fail in one of n runs with random errors;
+ * and right twins that then fail too, of which a person would have to find out that nothing is wrong with them.
+ */
+export const blind: Subject = async ({ n }) => {
+  let found = 0
+  let plain = 0
+  let alarms = 0
+  for (const name of shapes) {
+    const wrong = await optionsOf(name, "wrong")
+    const isPlain = await fails({ ...wrong, depth: 0, random: 0 })
+    if (isPlain) plain++
+    if (isPlain || await failsWithErrors(wrong, n)) found++
+    if (await failsWithErrors(await optionsOf(name, "right"), n)) alarms++
+  }
+  return { shapes: shapes.length, plain, found, alarms }
 }
