@@ -1,7 +1,7 @@
 /**
  * `pnpm nightly [part …]`: the tests in their large sizes, with a new seed each time. A part of the work (`kernel`,
- * `dynamic`, `testing`; `corpus-ac` and `corpus-dk`: all pairs of deviations of the corpus) or a vitest project; all parts
- * of the work where none is named.
+ * `dynamic`, `testing`; `pairs`: 100,000 pairs of equal runs; `corpus-ac` and `corpus-dk`: all pairs of deviations of the
+ * corpus) or a vitest project; all parts of the work where none is named.
  *
  * Tests read `SETPOINT_NIGHTLY` (1) and `SETPOINT_SEED`. To run a seed again: SETPOINT_SEED=… pnpm nightly PART
  */
@@ -30,13 +30,14 @@ const parts: { readonly [part: string]: ReadonlyArray<string> } = {
   testing: [
     ...projects("@setpoint/testing", "hello", "owned", "testing-example", "own-store", "fleet", "blueprints"),
     "--exclude",
-    "**/Corpus*.test.ts",
+    "**/{Corpus*,Pairs}.test.ts",
     "packages/testing",
     "examples/hello",
     "examples/owned",
     "examples/own-store",
     ".sim.test"
   ],
+  pairs: [...projects("@setpoint/testing"), "Pairs"],
   "corpus-ac": [...projects("@setpoint/testing"), "CorpusAC"],
   "corpus-dk": [...projects("@setpoint/testing"), "CorpusDH", "CorpusIJ", "CorpusK"]
 }

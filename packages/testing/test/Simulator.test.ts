@@ -1,62 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Sim } from "@setpoint/testing"
 import * as Choices from "@setpoint/testing/internal/sim/choices"
-import * as randomness from "@setpoint/testing/internal/sim/randomness"
 import { run } from "@setpoint/testing/internal/sim/run"
-import { bare, type Spec } from "@setpoint/testing/internal/sim/spec"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Controller, DynamicController, Owner, Reconciler, Store } from "setpoint"
-import { App, createApp, kind, layerOf, removeApp, resizeApp } from "../corpus/kit.ts"
-
-const Pod = kind("Pod")
-
-/** One pod for each of the App's size. */
-const apps = Reconciler.make(App, {
-  owns: [Pod],
-  reconcile: Effect.fnUntraced(function*(request) {
-    const app = yield* Store.get(App, request)
-    for (let index = 0; index < app.spec.size; index++) {
-      const name = `${request.name}-${index}`
-      const owned = yield* Owner.setController({ metadata: { name }, spec: { size: 1 } }, app)
-      yield* Store.ensure(Pod, { name }, () => owned)
-    }
-    const { items } = yield* Store.list(Pod)
-    for (const pod of items.slice(app.spec.size)) yield* Store.delete(Pod, pod)
-  })
-})
-
-const workload = Sim.script([createApp(2), resizeApp(1), resizeApp(2), removeApp])
-
-const spec: Spec = {
-  ...bare,
-  layer: layerOf(apps),
-  steps: workload.steps,
-  kinds: [App],
-  of: [App],
-  faults: new Set(Sim.defaultFaults)
-}
-
-const pairs = process.env["SETPOINT_NIGHTLY"] === undefined ? 2_000 : 100_000
+import { Controller, DynamicController } from "setpoint"
+import { createApp, resizeApp } from "../corpus/kit.ts"
+import { apps, Pod, spec } from "./support/pods.ts"
 
 describe("a run", () => {
-  it("is a function of its choices: equal ones give equal runs, and its list of deviations gives it again", () => {
-    const hashes = new Set<number>()
-    for (let i = 0; i < pairs; i++) {
-      const kind = i % 3 === 0 ? Choices.prioritized : Choices.random
-      const source = () => kind(randomness.make(randomness.seedOf(`pair ${i}`)))
-      const first = run(spec, source(), { isRecorded: false, plain: undefined })
-      const again = i % 2 === 0 ? source() : Choices.planned(first.taken)
-      const second = run(spec, again, { isRecorded: false, plain: undefined })
-      assert.strictEqual(second.hash, first.hash, Choices.print(first.taken))
-      assert.isUndefined(first.violation, Choices.print(first.taken))
-      const names = first.points.map(({ name }) => name)
-      assert.strictEqual(new Set(names).size, names.length, "a point is named once, also where its call is put off")
-      hashes.add(first.hash)
-    }
-    assert.isAbove(hashes.size, pairs / 4)
-  }, pairs * 100)
-
   it("names its points by process, registration, key, pass and call", () => {
     const { points } = run(spec, Choices.planned([]), { isRecorded: false, plain: undefined })
     const names = points.map(({ name }) => name)
