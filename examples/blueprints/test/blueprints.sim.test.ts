@@ -116,6 +116,12 @@ describe("blueprints", () => {
         [Garden, ConfigMap].every((kind) => world.list(kind).length === 0) &&
         world.list(ResourceGraphDefinition).length === 0
     },
+    tokens: [
+      // The process stood still, and the definition went before it was taken up.
+      "workload=[[1],[2],[3],[4,5000],[5]],ctl/resourcegraphdefinitions/gardens/1/patch:ResourceGraphDefinition/gardens=pause",
+      // A cache was behind: it had no garden yet, and the definition went.
+      "workload=[[1],[2],[3,15],[4,100],[5]],ctl/informer/Garden.example.dev/event:Garden/west=late"
+    ],
     ...effort
   }, 1_000_000)
 })
