@@ -203,6 +203,46 @@ describe("D1: ask before you read", () => {
       assert.strictEqual(passesOf(log.passes, "b"), 1)
     }).pipe(Effect.provide(engine())))
 
+  it.effect("[D1] a pass that ends well after its first watch has synced is woken by it, once it has ended", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      yield* palette("red")
+      const synced = yield* Deferred.make<void>()
+      const log = script(Effect.andThen(watchPalette("red"), Deferred.await(synced)))
+      yield* register(log)
+      faults.hold("Palette")
+      yield* create("a")
+      yield* faults.letGo("Palette")
+      yield* settle
+      yield* Deferred.succeed(synced, undefined)
+      yield* settle
+      assert.deepStrictEqual(log.causes, [["Event"], ["Relist"]])
+    }).pipe(Effect.provide(engine())))
+
+  // Found by the simulation of the example blueprints: else it opens its watch and is woken by it at full speed.
+  it.effect("[D1] [D2] a pass that fails after its first watch has synced is tried again after its delay, and not before", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults
+      yield* palette("red")
+      const synced = yield* Deferred.make<void>()
+      const log = script(
+        watchPalette("red").pipe(
+          Effect.andThen(Deferred.await(synced)),
+          Effect.andThen(Effect.fail("no"))
+        )
+      )
+      yield* register(log, { retry: Schedule.spaced("10 seconds") })
+      faults.hold("Palette")
+      yield* create("a")
+      yield* faults.letGo("Palette")
+      yield* settle
+      yield* Deferred.succeed(synced, undefined)
+      yield* settle
+      assert.deepStrictEqual(log.causes, [["Event"]])
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(log.causes, [["Event"], ["Retry"]])
+    }).pipe(Effect.provide(engine())))
+
   it.effect("[D1] what a pass wrote after it read is not what it read: a foreign change before the first sync wakes it", () =>
     Effect.gen(function*() {
       const faults = yield* Faults

@@ -30,6 +30,16 @@ export const dynamic: ReadonlyArray<Mutant> = [
     tests: [test("InstanceWatcher", "D2")]
   },
   {
+    id: "D2-woken-by-own-watch",
+    law: "D2",
+    why: "a pass that fails after its first watch has synced is woken by it at once, without its delay",
+    file: source("internal/dynamic"),
+    find: "      if (request.running === undefined) compare(self, source, informer, request, snapshots)\n" +
+      "      else meanwhile(self, request).add(source)\n",
+    replace: "      compare(self, source, informer, request, snapshots)\n",
+    tests: [test("DynamicWatches", "D2")]
+  },
+  {
     id: "D2-gone-keeps",
     law: "D2",
     why: "an object that is gone keeps its watches",

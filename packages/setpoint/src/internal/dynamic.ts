@@ -76,6 +76,8 @@ export interface Dynamic {
   lastSource: Source | undefined
   /** Stores by name, so that a tracked read finds its own. */
   readonly stores: Map<string, Store.Service>
+  /** Sources that have synced during an instance's pass: what it read before is compared when the pass ends. */
+  readonly syncedMeanwhile: Map<EngineRequest, Set<Source>>
   readonly spawn: (work: Effect.Effect<void>) => void
   readonly hold: Hold
   readonly now: () => number
@@ -87,7 +89,8 @@ export const make = (options: Pick<Dynamic, "spawn" | "hold" | "now" | "add">): 
   coordinator: WatchCoordinator.make({ groupOf: (request) => request.registration }),
   sources: new Map(),
   lastSource: undefined,
-  stores: new Map()
+  stores: new Map(),
+  syncedMeanwhile: new Map()
 })
 
 const findSource = (
@@ -362,7 +365,8 @@ const comparedAtOnce = 1000
 
 /**
  * The cache has synced: whoever read something else before is woken. What changes meanwhile is routed, so that it does not
- * matter when an instance's turn comes. Where the source is closed meanwhile, nobody waits for the rest.
+ * matter when an instance's turn comes. Where the source is closed meanwhile, nobody waits for the rest. Whose pass runs is
+ * compared when it ends: one that fails asks again after its delay, and must not be woken at once by its own first watch.
  */
 const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer): void => {
   if (source.reads.size === 0) return
@@ -370,15 +374,47 @@ const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer
     let compared = 0
     for (const [request, snapshots] of source.reads) {
       if (source.open?.informer !== informer) return
-      source.reads.delete(request)
-      for (const snapshot of snapshots.values()) {
-        if (!differs(informer, snapshot)) continue
-        self.add(request, lateSync, 2)
-        break
-      }
+      if (request.running === undefined) compare(self, source, informer, request, snapshots)
+      else meanwhile(self, request).add(source)
       if (++compared % comparedAtOnce === 0) yield* Effect.yieldNow
     }
   }))
+}
+
+const compare = (
+  self: Dynamic,
+  source: Source,
+  informer: Informer.Informer,
+  request: EngineRequest,
+  snapshots: ReadonlyMap<string, Snapshot>
+): void => {
+  source.reads.delete(request)
+  for (const snapshot of snapshots.values()) {
+    if (differs(informer, snapshot)) return self.add(request, lateSync, 2)
+  }
+}
+
+const meanwhile = ({ syncedMeanwhile }: Dynamic, request: EngineRequest): Set<Source> => {
+  const known = syncedMeanwhile.get(request)
+  if (known !== undefined) return known
+  const sources = new Set<Source>()
+  syncedMeanwhile.set(request, sources)
+  return sources
+}
+
+/** The pass has ended: what it read of caches that have synced meanwhile, and still watches, is compared. */
+const compareEnded = (self: Dynamic, request: EngineRequest): void => {
+  const sources = self.syncedMeanwhile.get(request)
+  if (sources === undefined) return
+  self.syncedMeanwhile.delete(request)
+  const watched = WatchCoordinator.requestsOf(self.coordinator, request)
+  for (const source of sources) {
+    const snapshots = source.reads.get(request)
+    if (snapshots === undefined || !source.isSynced || source.open === undefined) continue
+    if (watched.some((asked) => asked.source === source)) {
+      compare(self, source, source.open.informer, request, snapshots)
+    } else source.reads.delete(request)
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -437,6 +473,7 @@ export const sizeOf = (self: Dynamic, registration: Registrations.Registration):
 
 const settle = (self: Dynamic, request: EngineRequest, unused: ReadonlyArray<Source>): void => {
   request.isWatching = WatchCoordinator.isWatching(self.coordinator, request)
+  compareEnded(self, request)
   for (const source of unused) kick(self, source)
   if (request.isWatching) return
   for (const variants of self.sources.values()) {
