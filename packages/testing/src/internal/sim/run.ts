@@ -192,11 +192,15 @@ const phaseTwo = (world: World.World): void => {
 
 /** Until every key is well and nothing was written for a while. Who still writes at its end never rests. */
 export const settle = (world: World.World): void => {
-  const from = world.loop.steps
+  let from = world.loop.steps
+  // Who wanted to be woken at a time of day is woken before it where the clock was put back, and looks once more.
+  let looks = world.choices.taken.some(({ alternative }) => alternative === "back") ? 2 : 1
   const last = world.loop.now + settleMillis
   while (world.loop.now < last) {
     if (!until(world, world.loop.now + sliceMillis)) return
-    if (isAtRest(world) && hasLookedAgain(world, from)) return
+    if (!isAtRest(world) || !hasLookedAgain(world, from)) continue
+    if (--looks === 0) return
+    from = world.loop.steps
   }
   const { passes, writes } = world
   if (!until(world, last + 10 * 60_000) || world.writes === writes) return
@@ -380,6 +384,7 @@ export const stop = (world: World.World, { fiber, process }: World.Running): voi
 export const boot = (world: World.World, number: number, name = "ctl"): void => {
   if (number > 1 && Starts.isKnown(world)) return
   const process = Loop.startProcess(world.loop, name, number)
+  const metFaults = world.hasFaults
   if (number > 1) {
     World.tell(world, process.label, `started${BootFaults.inWords(world)}`)
   }
@@ -402,7 +407,8 @@ export const boot = (world: World.World, number: number, name = "ctl"): void => 
   ).pipe(
     Effect.catchCause((cause) =>
       Effect.sync(() => {
-        if (!Cause.hasInterruptsOnly(cause)) notBuilt(world, process, Cause.pretty(cause).split("\n")[0] ?? "")
+        if (Cause.hasInterruptsOnly(cause)) return
+        notBuilt(world, process, Cause.pretty(cause).split("\n")[0] ?? "", metFaults)
       })
     ),
     Effect.provideContext(seams(world, process))
@@ -414,9 +420,9 @@ export const boot = (world: World.World, number: number, name = "ctl"): void => 
 }
 
 /** A process that cannot start ends, and who supervises it starts it anew: so one fault may stop one start, and no more. */
-const notBuilt = (world: World.World, process: Loop.Process, why: string): void => {
+const notBuilt = (world: World.World, process: Loop.Process, why: string, metFaults: boolean): void => {
   if (world.choices.taken.length === 0) return World.violate(world, "input", `the Layer was not built: ${why}`)
-  if (!world.hasFaults) return World.violate(world, "P1", `${process.label} cannot start any more: ${why}`)
+  if (!metFaults) return World.violate(world, "P1", `${process.label} cannot start any more: ${why}`)
   World.tell(world, process.label, `could not start: ${why}`)
   kill(world, process)
 }
