@@ -47,6 +47,8 @@ export interface Bench {
   readonly goals?: ReadonlyArray<Goal> | undefined
   /** Node's own flags that its processes need. */
   readonly flags?: ReadonlyArray<string> | undefined
+  /** A run that takes longer has hung. Default 10. */
+  readonly limitMinutes?: number | undefined
 }
 
 /** Whether more of a figure is better. */

@@ -344,6 +344,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "a shape's right twin: all single deviations; all pairs and 500 random runs; a run",
     cases: OurSim.shapes.map((variant) => ({ n: 1, workers: 1, variant })),
     quick: ["IS-01", "ST-12"].map((variant) => ({ n: 1, workers: 1, variant })),
+    limitMinutes: 30,
     figures: ["single_s", "pairs_random_s", "run_p50_ms", "run_p99_ms"],
     subjects: { setpoint: OurSim.shape },
     goals: [
@@ -368,6 +369,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "n random runs of a shape, each made again from its list: one that differs ends the bench",
     cases: [{ n: 100_000, workers: 1, variant: "UN-02" }],
     quick: [{ n: 1_000, workers: 1, variant: "UN-02" }],
+    limitMinutes: 60,
     figures: ["mismatches", "wall_s"],
     subjects: { setpoint: OurSim.pairs },
     goals: [{ figure: "mismatches", factor: 0, of: "absolute" }]
@@ -378,6 +380,7 @@ export const benches: ReadonlyArray<Bench> = [
     what: "live heap over n random runs of a small shape, since the first 10,000",
     cases: [{ n: 1_000_000, workers: 1, variant: "ST-12" }],
     quick: [{ n: 20_000, workers: 1, variant: "ST-12" }],
+    limitMinutes: 120,
     figures: ["grown_mb", "heap_last_mb"],
     subjects: { setpoint: OurSim.heap },
     goals: [{ figure: "grown_mb", factor: 5, of: "absolute" }]

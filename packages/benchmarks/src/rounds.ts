@@ -29,12 +29,10 @@ export interface Options {
 interface Contender {
   readonly measurement: Measurement
   readonly command: ReadonlyArray<string>
+  readonly limitMinutes: number
 }
 
-/** A run that takes longer has hung. */
-const limitMinutes = 10
-
-const execute = async ([program = "", ...args]: ReadonlyArray<string>): Promise<Figures> => {
+const execute = async ({ command: [program = "", ...args], limitMinutes }: Contender): Promise<Figures> => {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"], timeout: limitMinutes * 60_000 })
   const [output, [code, signal]] = await Promise.all([text(child.stdout), once(child, "exit")])
   const line = output.split("\n").findLast((line) => line.startsWith("{"))
@@ -45,24 +43,25 @@ const execute = async ([program = "", ...args]: ReadonlyArray<string>): Promise<
   )
 }
 
-const contenders = (bench: Bench, of: Case, withPeers: boolean): ReadonlyArray<Contender> => [
-  ...Object.keys(bench.subjects).map((subject) => ({
-    measurement: { bench: bench.name, of, subject, isPeer: false, rounds: [] },
-    command: [
-      process.execPath,
-      "--expose-gc",
-      ...(bench.flags ?? []),
-      fileURLToPath(new URL("run.ts", import.meta.url)),
-      bench.name,
-      subject,
-      JSON.stringify(of)
-    ]
-  })),
-  ...(withPeers ? bench.peers?.(of) ?? [] : []).map((peer) => ({
-    measurement: { bench: bench.name, of, subject: peer.peer, isPeer: true, rounds: [] },
-    command: Peers.command(peer)
-  }))
-]
+const contenders = (bench: Bench, of: Case, withPeers: boolean): ReadonlyArray<Contender> =>
+  [
+    ...Object.keys(bench.subjects).map((subject) => ({
+      measurement: { bench: bench.name, of, subject, isPeer: false, rounds: [] },
+      command: [
+        process.execPath,
+        "--expose-gc",
+        ...(bench.flags ?? []),
+        fileURLToPath(new URL("run.ts", import.meta.url)),
+        bench.name,
+        subject,
+        JSON.stringify(of)
+      ]
+    })),
+    ...(withPeers ? bench.peers?.(of) ?? [] : []).map((peer) => ({
+      measurement: { bench: bench.name, of, subject: peer.peer, isPeer: true, rounds: [] },
+      command: Peers.command(peer)
+    }))
+  ].map((contender) => ({ ...contender, limitMinutes: bench.limitMinutes ?? 10 }))
 
 /** The programs of the peers that these benches need and that are ready to run. */
 const readyPrograms = (benches: ReadonlyArray<Bench>, { say, withPeers }: Options): ReadonlySet<string> => {
@@ -99,9 +98,10 @@ const runCase = async (
 ): Promise<ReadonlyArray<Measurement>> => {
   const measured = contenders.map(({ measurement }) => measurement)
   for (let round = 0; round < rounds; round++) {
-    for (const { command, measurement } of contenders) {
+    for (const contender of contenders) {
+      const { measurement } = contender
       try {
-        measurement.rounds.push(await execute(command))
+        measurement.rounds.push(await execute(contender))
       } catch (error) {
         say(`FAILED: ${measurement.bench} ${measurement.subject} ${caseName(measurement.of)}: ${String(error)}`)
       }
