@@ -34,9 +34,9 @@ export const dynamic: ReadonlyArray<Mutant> = [
     law: "D2",
     why: "a pass that fails after its first watch has synced is woken by it at once, without its delay",
     file: source("internal/dynamic"),
-    find: "      if (request.running === undefined) compare(self, source, informer, request, snapshots)\n" +
+    find: "      if (request.running === undefined) compare(self, source, informer, request)\n" +
       "      else meanwhile(self, request).add(source)\n",
-    replace: "      compare(self, source, informer, request, snapshots)\n",
+    replace: "      compare(self, source, informer, request)\n",
     tests: [test("DynamicWatches", "D2")]
   },
   {

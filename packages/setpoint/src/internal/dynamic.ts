@@ -372,24 +372,20 @@ const compareReads = (self: Dynamic, source: Source, informer: Informer.Informer
   if (source.reads.size === 0) return
   self.spawn(Effect.gen(function*() {
     let compared = 0
-    for (const [request, snapshots] of source.reads) {
+    for (const request of source.reads.keys()) {
       if (source.open?.informer !== informer) return
-      if (request.running === undefined) compare(self, source, informer, request, snapshots)
+      if (request.running === undefined) compare(self, source, informer, request)
       else meanwhile(self, request).add(source)
       if (++compared % comparedAtOnce === 0) yield* Effect.yieldNow
     }
   }))
 }
 
-const compare = (
-  self: Dynamic,
-  source: Source,
-  informer: Informer.Informer,
-  request: EngineRequest,
-  snapshots: ReadonlyMap<string, Snapshot>
-): void => {
+/** Its reads of a cache that has synced are not kept any longer; one that differs from what is there wakes it. */
+const compare = (self: Dynamic, source: Source, informer: Informer.Informer, request: EngineRequest): void => {
+  const snapshots = source.reads.get(request)
   source.reads.delete(request)
-  for (const snapshot of snapshots.values()) {
+  for (const snapshot of snapshots?.values() ?? none) {
     if (differs(informer, snapshot)) return self.add(request, lateSync, 2)
   }
 }
@@ -409,11 +405,10 @@ const compareEnded = (self: Dynamic, request: EngineRequest): void => {
   self.syncedMeanwhile.delete(request)
   const watched = WatchCoordinator.requestsOf(self.coordinator, request)
   for (const source of sources) {
-    const snapshots = source.reads.get(request)
-    if (snapshots === undefined || !source.isSynced || source.open === undefined) continue
-    if (watched.some((asked) => asked.source === source)) {
-      compare(self, source, source.open.informer, request, snapshots)
-    } else source.reads.delete(request)
+    const { open } = source
+    if (open === undefined || !Informer.isSynced(open.informer)) continue // opened anew: compared when that has synced
+    if (watched.some((asked) => asked.source === source)) compare(self, source, open.informer, request)
+    else source.reads.delete(request)
   }
 }
 

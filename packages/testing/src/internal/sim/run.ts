@@ -208,14 +208,12 @@ export const settle = (world: World.World): void => {
   World.violate(world, "P3", `no rest: ${what}, with nobody wanting anything`)
 }
 
-const well: ReadonlySet<string> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
-
 const isAtRest = (world: World.World): boolean =>
   world.loop.now - world.lastWriteAt >= restMillis && world.current !== undefined &&
   [world.current, ...world.standbys.values()].every(({ process: { held, isAlive } }) =>
     isAlive && held === undefined
   ) &&
-  [...world.ended].every(([name, end]) => well.has(end) || isPoisoned(world, name)) &&
+  [...world.ended].every(([name, end]) => Passes.isWell(end) || isPoisoned(world, name)) &&
   !Loop.isBusy(world.loop) && [...world.running.values()].every((pass) => !Loop.passesAsleep(world.loop).has(pass)) &&
   !Bounds.isWanted(world)
 

@@ -32,8 +32,7 @@ export const atRest = (world: World.World): void => {
   between(world)
   for (const key of keysOf(world)) {
     const end = world.ended.get(`${world.current?.process.label} ${Passes.keyOf(key)}`)
-    const isWell = end === "Done" || end === "RequeueAfter" || end === "Gone" || end === "Requeue"
-    if (isWell && key.failures > 0) {
+    if (Passes.isWell(end) && key.failures > 0) {
       World.violate(world, "P12", `${nameOf(key)} ended well, and ${key.failures} failures are still remembered`)
     }
     if (!isGone(world, key) || key.watching) continue

@@ -1,5 +1,5 @@
 /** P11, and passes that never end: what is wanted is seen by a pass that began after it, and soon. */
-import type { Pass, Resource } from "setpoint"
+import type { Controller, Pass, Resource } from "setpoint"
 import type { Change } from "../story.ts"
 import * as World from "../world.ts"
 import { nameOf, objects } from "./objects.ts"
@@ -11,6 +11,11 @@ export const aboutOf = ({ request }: Pick<Pass.Pass, "request">): string =>
 /** `apps App/a`: the key of a pass, in any process. */
 export const keyOf = (pass: Pick<Pass.Pass, "registration" | "request">): string =>
   `${pass.registration} ${aboutOf(pass)}`
+
+const well: ReadonlySet<string | undefined> = new Set<Controller.End>(["Done", "RequeueAfter", "Gone", "Requeue"])
+
+/** Whether a pass ended with an Outcome. */
+export const isWell = (end: string | undefined): boolean => well.has(end)
 
 /** A pass that nothing in the world will ever wake. */
 export const endless = (world: World.World): void => {
