@@ -29,10 +29,14 @@ export interface Options {
 interface Contender {
   readonly measurement: Measurement
   readonly command: ReadonlyArray<string>
-  readonly limitMinutes: number
 }
 
-const execute = async ({ command: [program = "", ...args], limitMinutes }: Contender): Promise<Figures> => {
+const defaultLimitMinutes = 10
+
+const execute = async (
+  [program = "", ...args]: ReadonlyArray<string>,
+  limitMinutes: number
+): Promise<Figures> => {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"], timeout: limitMinutes * 60_000 })
   const [output, [code, signal]] = await Promise.all([text(child.stdout), once(child, "exit")])
   const line = output.split("\n").findLast((line) => line.startsWith("{"))
@@ -43,25 +47,24 @@ const execute = async ({ command: [program = "", ...args], limitMinutes }: Conte
   )
 }
 
-const contenders = (bench: Bench, of: Case, withPeers: boolean): ReadonlyArray<Contender> =>
-  [
-    ...Object.keys(bench.subjects).map((subject) => ({
-      measurement: { bench: bench.name, of, subject, isPeer: false, rounds: [] },
-      command: [
-        process.execPath,
-        "--expose-gc",
-        ...(bench.flags ?? []),
-        fileURLToPath(new URL("run.ts", import.meta.url)),
-        bench.name,
-        subject,
-        JSON.stringify(of)
-      ]
-    })),
-    ...(withPeers ? bench.peers?.(of) ?? [] : []).map((peer) => ({
-      measurement: { bench: bench.name, of, subject: peer.peer, isPeer: true, rounds: [] },
-      command: Peers.command(peer)
-    }))
-  ].map((contender) => ({ ...contender, limitMinutes: bench.limitMinutes ?? 10 }))
+const contenders = (bench: Bench, of: Case, withPeers: boolean): ReadonlyArray<Contender> => [
+  ...Object.keys(bench.subjects).map((subject) => ({
+    measurement: { bench: bench.name, of, subject, isPeer: false, rounds: [] },
+    command: [
+      process.execPath,
+      "--expose-gc",
+      ...(bench.flags ?? []),
+      fileURLToPath(new URL("run.ts", import.meta.url)),
+      bench.name,
+      subject,
+      JSON.stringify(of)
+    ]
+  })),
+  ...(withPeers ? bench.peers?.(of) ?? [] : []).map((peer) => ({
+    measurement: { bench: bench.name, of, subject: peer.peer, isPeer: true, rounds: [] },
+    command: Peers.command(peer)
+  }))
+]
 
 /** The programs of the peers that these benches need and that are ready to run. */
 const readyPrograms = (benches: ReadonlyArray<Bench>, { say, withPeers }: Options): ReadonlySet<string> => {
@@ -85,7 +88,7 @@ export const run = async (benches: ReadonlyArray<Bench>, options: Options): Prom
     }
     for (const of of options.quick ? bench.quick ?? bench.cases.slice(0, 1) : bench.cases) {
       options.say(`${bench.name} ${caseName(of)}`)
-      measurements.push(...await runCase(contenders(reachable, of, options.withPeers), options))
+      measurements.push(...await runCase(reachable, of, options))
       options.soFar(measurements)
     }
   }
@@ -93,19 +96,19 @@ export const run = async (benches: ReadonlyArray<Bench>, options: Options): Prom
 }
 
 const runCase = async (
-  contenders: ReadonlyArray<Contender>,
-  { rounds, say }: Options
+  bench: Bench,
+  of: Case,
+  { rounds, say, withPeers }: Options
 ): Promise<ReadonlyArray<Measurement>> => {
-  const measured = contenders.map(({ measurement }) => measurement)
+  const all = contenders(bench, of, withPeers)
   for (let round = 0; round < rounds; round++) {
-    for (const contender of contenders) {
-      const { measurement } = contender
+    for (const { command, measurement } of all) {
       try {
-        measurement.rounds.push(await execute(contender))
+        measurement.rounds.push(await execute(command, bench.limitMinutes ?? defaultLimitMinutes))
       } catch (error) {
         say(`FAILED: ${measurement.bench} ${measurement.subject} ${caseName(measurement.of)}: ${String(error)}`)
       }
     }
   }
-  return measured
+  return all.map(({ measurement }) => measurement)
 }

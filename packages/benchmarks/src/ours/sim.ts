@@ -112,12 +112,12 @@ export const heap: Subject = async ({ n, variant = "" }) => {
   return { ...figures, heap_last_mb: last, grown_mb: last - first, wall_s }
 }
 
-/** Steps of a workload come so long after each other. */
-const stepMillis = 20_000
+/** Between the last step of a workload and the calm, so that the step meets errors too. */
+const afterwardsMillis = 10_000
 
 /** One run of the same program and checks with a store that refuses a quarter of all calls until the workload is over. */
 const withErrors = (options: Options, seed: number): Options => {
-  const stormMillis = options.workload.steps.length * stepMillis + stepMillis / 2
+  const stormMillis = options.workload.steps.reduce((sum, step) => sum + step.afterMillis, afterwardsMillis)
   let begun: number | undefined
   const calm = Layer.effectDiscard(Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
